@@ -1,0 +1,1 @@
+"""Build-time generator: the operator table and the text made from it."""

@@ -1,0 +1,132 @@
+"""Gradient formulas: from one line of Python-like mathematics to the statements of a backward function."""
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from .model import Op
+
+_BINARY = {ast.Add: "OP_ADD", ast.Sub: "OP_SUBTRACT", ast.Mult: "OP_MULTIPLY", ast.Div: "OP_DIVIDE"}
+
+
+@dataclass
+class Saved:
+    """What a formula needs of the forward pass: name -> whole value or shape only, and which inputs' gradients need it."""
+
+    whole: dict[str, int] = field(default_factory=dict)
+    meta: dict[str, int] = field(default_factory=dict)
+
+
+class Compiler:
+    """Compiles the formulas of one operator."""
+
+    def __init__(self, op: Op, by_name: dict[str, Op]) -> None:
+        self.op = op
+        self.by_name = by_name
+        self.tensors = [p.name for p in op.tensors]
+        self.gradient = "gout" if "grad" in self.tensors else "grad"
+        self.attributes = {name: k for k, name in enumerate(op.all_attributes)}
+        self.kinds = {p.name: p.kind for p in op.params}
+        self.order: list[tuple[str, bool]] = []         # saved values in the order of their slots: (name, meta only)
+        self.uses: list[int] = []
+        self.used: list[int] = []                       # slots of the formula at hand
+        self.edge = 0
+
+    def fail(self, message: str) -> None:
+        raise ValueError(f"operator table, row {self.op.name!r}: {message}")
+
+    def slot(self, name: str, meta: bool) -> int:
+        key = (name, meta)
+        if key not in self.order:
+            self.order.append(key)
+            self.uses.append(0)
+        k = self.order.index(key)
+        self.uses[k] |= 1 << self.edge
+        if k not in self.used:
+            self.used.append(k)
+        return k
+
+    def compile(self, edge: int, text: str) -> tuple[str, list[int]]:
+        """Return the expression for one input's gradient and the saved slots it reads."""
+        self.edge, self.used = edge, []
+        expression = self.tensor(ast.parse(text, mode="eval").body)
+        return expression, list(self.used)
+
+    def is_number(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Constant):
+            return True
+        if isinstance(node, ast.Name):
+            return node.id in self.attributes
+        return isinstance(node, ast.UnaryOp) and self.is_number(node.operand)
+
+    def number(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Constant):
+            return repr(float(node.value))              # type: ignore[arg-type]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return f"-{self.number(node.operand)}"
+        if isinstance(node, ast.Name) and node.id in self.attributes:
+            return f"node.attrs[{self.attributes[node.id]}].f"
+        self.fail(f"not a number: {ast.unparse(node)}")
+        return ""
+
+    def tensor(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name):
+            return self.name(node.id)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return f"call_1(OP_NEG, {self.tensor(node.operand)})"
+        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            op = _BINARY[type(node.op)]
+            if self.is_number(node.right):
+                return f"call_number({op}, {self.tensor(node.left)}, {self.number(node.right)}, False)"
+            if self.is_number(node.left):
+                return f"call_number({op}, {self.tensor(node.right)}, {self.number(node.left)}, True)"
+            return f"call_2({op}, {self.tensor(node.left)}, {self.tensor(node.right)})"
+        if isinstance(node, ast.IfExp) and isinstance(node.test, ast.Name) and node.test.id == "real":
+            return f"({self.tensor(node.body)} if {self.gradient}.dtype < EAGER_COMPLEX64 else {self.tensor(node.orelse)})"
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        self.fail(f"cannot compile {ast.unparse(node)!r}")
+        return ""
+
+    def name(self, name: str) -> str:
+        if name == self.gradient:
+            return name
+        if name in self.tensors or name == "out":
+            return f"s{self.slot(name, False)}"
+        self.fail(f"unknown name {name!r} in a formula")
+        return ""
+
+    def call(self, node: ast.Call) -> str:
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "helpers":
+            return f"<TensorBase?>helpers.{node.func.attr}({', '.join(self.argument(a) for a in node.args)})"
+        if not isinstance(node.func, ast.Name):
+            self.fail(f"cannot call {ast.unparse(node.func)!r}")
+            return ""
+        name = node.func.id
+        if name == "conj":
+            return f"conj({self.tensor(node.args[0])})"
+        if name not in self.by_name:
+            self.fail(f"unknown operator {name!r} in a formula")
+        called = self.by_name[name]
+        n = len(called.tensors)
+        given = [self.tensor(a) for a in node.args[:n]]
+        rest = [self.argument(a) for a in node.args[n:]]
+        if not rest:
+            return f"call_{n}({called.constant}, {', '.join(given)})"
+        if n <= 2 and len(rest) <= 2 and all(p.kind in ("int", "bool") for p in called.public_attributes[:len(rest)]):
+            return f"call_ints({called.constant}, {given[0]}, {given[1] if n == 2 else 'None'}, {', '.join((rest + ['0'])[:2])})"
+        self.fail(f"{name} with these attributes cannot be called from a formula; write a helper")
+        return ""
+
+    def argument(self, node: ast.expr) -> str:
+        """An argument of a helper or an attribute of an operator."""
+        if isinstance(node, ast.Attribute) and node.attr == "meta" and isinstance(node.value, ast.Name):
+            return f"shape_of(node, {self.slot(node.value.id, True)})"
+        if isinstance(node, ast.Name) and node.id in self.attributes and node.id not in self.tensors:
+            k, kind = self.attributes[node.id], self.kinds.get(node.id, "float")
+            if kind in ("axes", "ints", "object"):
+                return f"object_of(node, {k})"
+            return {"int": f"node.attrs[{k}].i", "bool": f"node.attrs[{k}].i != 0"}.get(kind, f"node.attrs[{k}].f")
+        if isinstance(node, ast.Constant):
+            return repr(node.value)
+        return self.tensor(node)

@@ -1,0 +1,327 @@
+"""The order of an eager operator (design, section 3), once for all operators and both forms.
+
+``exp__dygraph_function`` and its several hundred siblings of the reference are this one function, driven by the operator's row.
+"""
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int8_t, uint32_t
+
+from eager_core._generated.op_ids cimport OP_ASSIGN
+from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32
+from eager_core.eager_utils cimport (
+    check_inplace, compute_require_grad, forget_history, gradient_edge, make_view, record_region_write, record_write, region_in_root,
+    root_of, view_node,
+)
+from eager_core.errors cimport invalid_argument, permission_denied
+from eager_core.grad_mode cimport grad_enabled
+from eager_core.grad_node cimport GradNode, new_accumulation_node
+from eager_core.layout cimport Layout, contiguous_layout
+from eager_core.tensor cimport wants_grad
+from eager_core.op cimport (
+    Attr, FAMILY_SETITEM, FAMILY_VIEW, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of,
+)
+from eager_core.rules_common cimport may_share
+from eager_core.storage cimport bump_region
+from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
+from eager_core.tracer cimport contiguous_copy, trace_op
+
+cdef enum:
+    META_ONLY = 64               # row.saved: shape and dtype are enough
+
+
+cdef object dygraph_function(OpCall *c):
+    try:
+        _run(c)
+        return <object>c.out
+    finally:
+        release_call(c)
+
+
+cdef object dygraph_outputs(OpCall *c):
+    try:
+        _run(c)
+        if c.more_out == NULL:
+            return <object>c.out
+        return (<object>c.out,) + <tuple>c.more_out
+    finally:
+        release_call(c)
+
+
+cdef int _run(OpCall *c) except -1:
+    cdef GradNode node = None, before = None
+    cdef int before_slot = 0
+    cdef TensorBase target = None, root
+    c.needs_grad = compute_require_grad(c)                           # ComputeRequireGrad
+    if c.inplace:
+        target = <TensorBase>c.x[0]
+        check_inplace(target, c.needs_grad)                          # CheckInplace
+    rule_of(c.row)(c)                                                # every check that can refuse; the result; the kernel
+    if c.is_view:
+        return _finish_view(c)
+    if c.nothing:
+        return 0
+    if c.inplace and c.new_layout != NULL:
+        return _reshape_target(c, target)
+    if c.needs_grad and not c.inplace and not _differentiable_result(c):
+        c.needs_grad = False
+    if c.needs_grad:
+        # Everything about the old values comes first: edges to the present history, and what backward needs of the inputs.
+        if c.inplace:
+            root = root_of(target)
+            before = gradient_edge(root)
+            before_slot = root.slot
+        if c.row.family != FAMILY_SETITEM:
+            node = _begin_node(c)
+    trace_op(c)                                                      # the GIL is released in here, and only here
+    if c.inplace:
+        if c.written != NULL:
+            bump_region(target.storage, (<TensorBase>c.written).data, (<TensorBase>c.written).layout, DTYPES[target.dtype].itemsize)
+        else:
+            bump_region(target.storage, target.data, target.layout, DTYPES[target.dtype].itemsize)
+    if c.needs_grad:
+        if c.row.family == FAMILY_SETITEM:
+            _record_setitem(c, target, before, before_slot)
+        else:
+            _finish_node(c, node)
+            if c.inplace:
+                record_write(target, node, before, before_slot)      # SetHistory
+            else:
+                _own(c, node)
+    elif c.inplace:
+        forget_history(target)
+    return 0
+
+
+cdef bint _differentiable_result(OpCall *c) noexcept:
+    """S9.24: only floating point and complex results have a gradient."""
+    return (<TensorBase>c.out).dtype >= EAGER_FLOAT32
+
+
+cdef GradNode _begin_node(OpCall *c):
+    cdef GradNode node = GradNode.__new__(GradNode)
+    cdef TensorBase x
+    cdef int i, source
+    cdef uint32_t wanted = 0
+    node.row = c.row
+    for i in range(c.n):
+        if c.x[i] != NULL and (c.row.n_tensors < 0 or c.row.differentiable >> i & 1):
+            x = <TensorBase>c.x[i]
+            edge = gradient_edge(x)
+            node.set_edge(i, edge, x.slot)
+            if edge is not None:
+                wanted |= (1 << i) if i < 31 else (1u << 31)
+        else:
+            node.set_edge(i, None, 0)
+    _keep_attributes(c, node)
+    if c.row.n_saved == 0:
+        return node
+    node.reserve_saved(c.row.n_saved)
+    for i in range(c.row.n_saved):
+        source = c.row.saved[i]
+        if source & OUTPUT or not c.row.uses[i] & wanted:
+            continue
+        if c.x[source & ~META_ONLY] == NULL:
+            continue
+        x = <TensorBase>c.x[source & ~META_ONLY]
+        if source & META_ONLY:
+            save_meta(node, i, x, source & ~META_ONLY)
+        elif c.inplace and (source == 0 or may_share(x, <TensorBase>c.x[0])):
+            # S6.3, S6.5: the kernel is about to overwrite it. The copy keeps the old history: that of the node's own edge.
+            save_tensor(node, i, contiguous_copy(x, x.dtype), source, True)
+        else:
+            save_tensor(node, i, x, source, False)
+    return node
+
+
+cdef int _keep_attributes(OpCall *c, GradNode node) except -1:
+    cdef int i
+    cdef bint objects = False
+    for i in range(c.row.n_attrs):
+        if i < 3:
+            node.attrs[i].f = c.attrs[i].f
+            node.attrs[i].i = c.attrs[i].i
+        objects = objects or c.attrs[i].o != NULL
+    node.attrs[2].i = c.attrs[2].i if c.row.n_attrs > 2 else 0
+    if c.scalar_at >= 0:
+        # A Python number in a formula is attribute 0, and 1 for its imaginary part.
+        node.attrs[0].f = c.scalar_real
+        node.attrs[1].f = c.scalar_imag
+    if objects:
+        node.attr_objects = tuple([None if c.attrs[i].o == NULL else <object>c.attrs[i].o for i in range(c.row.n_attrs)])
+    return 0
+
+
+cdef int _finish_node(OpCall *c, GradNode node) except -1:
+    """Outputs: what a gradient must look like, and those that backward needs, as they are after the bump (S2.3)."""
+    cdef TensorBase out = <TensorBase>c.out, saved
+    cdef int i, source
+    node.out_layout = out.layout
+    node.out_dtype = out.dtype
+    node.n_outputs = 1
+    if c.more_out != NULL:
+        node.more_outputs = [((<TensorBase>one).layout, (<TensorBase>one).dtype) for one in <tuple>c.more_out]
+        node.n_outputs += len(node.more_outputs)
+    for i in range(c.row.n_saved):
+        source = c.row.saved[i]
+        if source & OUTPUT:
+            saved = out if source & 15 == 0 else <TensorBase>(<tuple>c.more_out)[(source & 15) - 1]
+            if source & META_ONLY:
+                save_meta(node, i, saved, source & ~META_ONLY)
+            else:
+                save_tensor(node, i, saved, source, False)
+    return 0
+
+
+cdef int _own(OpCall *c, GradNode node) except -1:
+    """New results belong to the node."""
+    cdef TensorBase out = <TensorBase>c.out
+    cdef int slot = 0
+    out.grad_node = node
+    out._stop_gradient = False
+    if c.more_out != NULL:
+        for one in <tuple>c.more_out:
+            slot += 1
+            out = <TensorBase>one
+            if out.dtype >= EAGER_FLOAT32:
+                out.grad_node = node
+                out.slot = slot
+                out._stop_gradient = False
+    return 0
+
+
+cdef int _record_setitem(OpCall *c, TensorBase target, GradNode before, int before_slot) except -1:
+    """The written region's gradient goes to the value, the rest on to the previous history."""
+    cdef TensorBase root = root_of(target), part = <TensorBase>c.written, value = None
+    cdef GradNode edge = None
+    cdef Layout region = part.layout
+    cdef Py_ssize_t offset
+    if c.n == 2 and c.x[1] != NULL:
+        value = <TensorBase>c.x[1]
+        edge = gradient_edge(value)
+    if c.region != NULL:
+        region = <Layout>c.region
+        offset = c.region_offset
+    else:
+        offset = (part.data - root.data) // DTYPES[part.dtype].itemsize
+    return record_region_write(root, region, offset, edge, value.slot if value is not None else 0, before, before_slot)
+
+
+cdef int _finish_view(OpCall *c) except -1:
+    cdef TensorBase copied
+    if c.out != NULL:
+        return make_view(c, <TensorBase>c.out, <TensorBase>c.x[0])
+    # No strides can express the new shape over the old memory: copy (recorded), then look at the copy.
+    copied = call_1(OP_ASSIGN, <TensorBase>c.x[0])
+    c.x[0] = keep(c, copied)
+    rule_of(c.row)(c)
+    return make_view(c, <TensorBase>c.out, copied)
+
+
+cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
+    """reshape_ and its kin: the same memory in another shape (S2.4)."""
+    cdef Layout layout = <Layout>c.new_layout, before = target.layout
+    cdef GradNode node = None
+    if target.root is None and c.needs_grad:
+        if not before.contiguous:
+            permission_denied(f"{op_name(c)}(): the elements of the tensor are not contiguous in memory, and it requires grad; clone() it first")
+        node = view_node(c.row, target, gradient_edge(target), target.slot, layout, 0)
+        node.out_layout = layout
+    elif not grad_enabled() and wants_grad(target):
+        if target.root is not None or target.grad_node is not None:
+            permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
+                              "back in the old shape")
+        _new_leaf_shape(target, layout)
+    target.layout = layout
+    bump_region(target.storage, target.storage.data, _all_of(target), 1)
+    if node is not None:
+        record_write(target, node, None, 0)
+    elif target.root is not None and target.grad_node is not None:
+        # A view that changed its shape: its old node's gradients have the old shape.
+        target.generation = (<TensorBase>target.root).generation - 1
+    else:
+        forget_history(target)
+    return 0
+
+
+cdef int _new_leaf_shape(TensorBase leaf, Layout layout) except -1:
+    """S9.10: a graph built before knows the old shape, and must say so instead of accumulating."""
+    if leaf.accumulator is not None:
+        old = leaf.accumulator
+        old.stale = True
+        leaf.accumulator = new_accumulation_node(layout, leaf.dtype, leaf._name)
+        leaf.accumulator.grad = old.grad
+        leaf.accumulator.hooks = old.hooks
+    return 0
+
+
+cdef Layout _all_of(TensorBase t):
+    """The whole storage, byte by byte: a saver of any part of it must notice."""
+
+    cdef Py_ssize_t n = t.storage.nbytes
+    return contiguous_layout(1, &n)
+
+
+# ---- operators by number ---------------------------------------------------------------------------------------------------------------
+
+cdef TensorBase call_1(int op, TensorBase x):
+    cdef OpCall c
+    begin_call(&c, op_row(op), False)
+    c.inline_x[0] = <PyObject *>x
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef TensorBase call_2(int op, TensorBase x, TensorBase y):
+    cdef OpCall c
+    begin_call(&c, op_row(op), False)
+    c.inline_x[0] = <PyObject *>x
+    c.inline_x[1] = <PyObject *>y
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef TensorBase call_3(int op, TensorBase x, TensorBase y, TensorBase z):
+    cdef OpCall c
+    begin_call(&c, op_row(op), False)
+    c.inline_x[0] = <PyObject *>x
+    c.inline_x[1] = <PyObject *>y
+    c.inline_x[2] = <PyObject *>z
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef TensorBase call_number(int op, TensorBase x, double number, bint number_first):
+    cdef OpCall c
+    begin_call(&c, op_row(op), False)
+    c.inline_x[number_first] = <PyObject *>x
+    c.scalar_at = 0 if number_first else 1
+    c.scalar_kind = SCALAR_FLOAT
+    c.scalar_real = number
+    c.scalar_imag = 0.0
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef TensorBase call_ints(int op, TensorBase x, TensorBase y, long long a, long long b):
+    cdef OpCall c
+    begin_call(&c, op_row(op), False)
+    c.inline_x[0] = <PyObject *>x
+    if y is not None:
+        c.inline_x[1] = <PyObject *>y
+    c.attrs[0].i = a
+    c.attrs[1].i = b
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef TensorBase call_object(int op, TensorBase x, TensorBase y, object attribute):
+    cdef OpCall c
+    begin_call(&c, op_row(op), False)
+    c.inline_x[0] = <PyObject *>x
+    if y is not None:
+        c.inline_x[1] = <PyObject *>y
+    c.attrs[0].o = <PyObject *>attribute
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef TensorBase call_2_in_place(int op, TensorBase x, TensorBase y):
+    cdef OpCall c
+    begin_call(&c, op_row(op), True)
+    c.inline_x[0] = <PyObject *>x
+    c.inline_x[1] = <PyObject *>y
+    return <TensorBase>dygraph_function(&c)

@@ -1,0 +1,829 @@
+"""The doors of the library: the Tensor class with its methods, the functional names, and the python-c entry points."""
+import numpy as np
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
+from cpython.ref cimport Py_INCREF
+from libc.string cimport memset
+
+from eager_core import array_ops, gradient_helpers, printing
+from eager_core._generated import names as generated_names
+from eager_core.place import CPUPlace
+
+
+from eager_core._generated.op_ids cimport *
+from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_INT, code_of, numpy_dtype
+from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, dygraph_outputs
+from eager_core.eager_utils cimport check_inplace, gradient_edge, is_leaf, leaf_node, retain_on
+from eager_core.errors cimport invalid_argument, invalid_type, permission_denied, precondition_not_met
+from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
+from eager_core.grad_node cimport GradNode, Hook
+from eager_core.kernel_tables cimport register_ufuncs
+from eager_core.layout cimport Layout, SCALAR_LAYOUT, contiguous_layout, same_shape, shape_list, shape_text
+from eager_core.op cimport FAMILY_VIEW, OpCall, OpRow, begin_call, eager_op_row, keep, op_row, register_rows, release_call
+from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
+from eager_core.rules_index cimport is_basic, numpy_index
+from eager_core.storage cimport allocate, bump_region
+from eager_core.tensor cimport (
+    adopt_array, alias, as_array, copy_of_array, empty_tensor, is_tensor, new_tensor, register_tensor_type, type_name, wants_grad,
+)
+from eager_core.tracer cimport contiguous_copy, copy_into
+
+# The rules register themselves when their modules are imported.
+from eager_core import rules_index
+from eager_core._generated import gradients
+from eager_core import rules_array, rules_elementwise, rules_matmul, rules_reduction, rules_view
+from eager_core.engine import run_backward
+
+cdef extern from *:
+    """
+    typedef PyObject *(*eager_door)(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names);
+    static eager_door eager_method, eager_function, eager_entry;
+    """
+    ctypedef object (*eager_door)(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names)
+    eager_door eager_method
+    eager_door eager_function
+    eager_door eager_entry
+
+cdef extern from "_generated/op_rows.h":
+    const eager_op_row *eager_op_rows
+
+cdef extern from "Python.h":
+    ctypedef struct PyMethodDef:
+        const char *ml_name
+    object PyCFunction_NewEx(PyMethodDef *definition, PyObject *self, object module)
+    object PyDescr_NewMethod(PyTypeObject *tp, PyMethodDef *definition)
+    void PyType_Modified(PyTypeObject *tp)
+
+cdef extern from "_generated/op_doors.h":
+    PyMethodDef *eager_method_defs
+    PyMethodDef *eager_function_defs
+    PyMethodDef *eager_entry_defs
+
+register_rows(eager_op_rows, N_OPS)
+register_ufuncs(generated_names.UFUNCS)
+rules_array.register_array_functions([getattr(array_ops, name) for name in generated_names.ARRAY_FUNCTIONS])
+
+
+# ---- the three doors of an operator ----------------------------------------------------------------------------------------------------
+
+cdef object call_method(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
+    """x.op(...): the public signature without its first parameter."""
+    cdef OpCall c
+    begin_call(&c, op_row(op), inplace)
+    try:
+        if n == 0 and names == NULL and c.row.n_tensors == 1 and c.row.n_attrs == 0:
+            c.x[0] = self
+        else:
+            parse(&c, self, args, n, names)
+    except:
+        release_call(&c)
+        raise
+    return dygraph_outputs(&c)
+
+
+cdef object call_function(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
+    """op(x, ...)"""
+    cdef OpCall c
+    begin_call(&c, op_row(op), inplace)
+    try:
+        parse(&c, NULL, args, n, names)
+    except:
+        release_call(&c)
+        raise
+    return dygraph_outputs(&c)
+
+
+cdef object call_entry(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
+    """eager_api_op(x, "attribute", value, ...): ToPyObject gives all results, XShape of the reference's shape operators included."""
+    cdef OpCall c
+    cdef Layout before = None
+    begin_call(&c, op_row(op), inplace)
+    try:
+        parse_entry(&c, args, n, names)
+        if c.row.n_results > 1:
+            before = (<TensorBase>c.x[0]).layout
+    except:
+        release_call(&c)
+        raise
+    answer = dygraph_outputs(&c)
+    if c.row.family == FAMILY_VIEW and before is not None:
+        return answer, _x_shape(before, (<TensorBase>answer).dtype)
+    return answer
+
+
+cdef TensorBase _x_shape(Layout before, int dtype):
+    """XShape: no elements, the input's shape behind a leading 0."""
+    return copy_of_array(np.empty([0] + shape_list(before)[:8], dtype=numpy_dtype(dtype)))
+
+
+eager_method = call_method
+eager_function = call_function
+eager_entry = call_entry
+
+
+# ---- operators of the language ---------------------------------------------------------------------------------------------------------
+
+cdef object binary(int op, object left, object right, bint inplace):
+    """NotImplemented lets Python ask the other side, and then raise its TypeError."""
+    cdef OpCall c
+    begin_call(&c, op_row(op), inplace)
+    try:
+        if not put_operand(&c, 0, left) or not put_operand(&c, 1, right):
+            release_call(&c)
+            return NotImplemented
+    except:
+        release_call(&c)
+        raise
+    return dygraph_function(&c)
+
+
+cdef object matrix_product(object left, object right):
+    if not is_tensor(left):
+        left = constant_of(left) if isinstance(left, np.ndarray) else None
+    if not is_tensor(right):
+        right = constant_of(right) if isinstance(right, np.ndarray) else None
+    if left is None or right is None:
+        return NotImplemented
+    return call_matmul(<TensorBase>left, <TensorBase>right)
+
+
+cdef TensorBase call_matmul(TensorBase left, TensorBase right):
+    return call_ints(OP_MATMUL, left, right, 0, 0)
+
+
+# ---- reading and writing by index ------------------------------------------------------------------------------------------------------
+
+cdef object get_item(TensorBase x, object index):
+    if is_basic(index):
+        return call_object(OP_GETITEM, x, None, index)
+    return call_object(OP_PICK, x, None, numpy_index(index))
+
+
+cdef int set_item(TensorBase x, object index, object value) except -1:
+    cdef OpCall c
+    cdef bint basic = is_basic(index)
+    begin_call(&c, op_row(OP_SETITEM if basic else OP_PUT), True)
+    try:
+        c.x[0] = <PyObject *>x
+        if not basic:
+            index = numpy_index(index)
+        c.attrs[0].o = keep(&c, index)
+        if not put_operand(&c, 1, value):
+            constant = constant_of(value) if isinstance(value, (list, tuple)) else None
+            if constant is None:
+                invalid_argument(f"a value of type {type_name(value)} cannot be assigned to elements of a Tensor")
+            c.x[1] = keep(&c, constant)
+        if not basic:
+            _check_put(&c, x)
+    except:
+        release_call(&c)
+        raise
+    dygraph_function(&c)
+    return 0
+
+
+cdef int _check_put(OpCall *c, TensorBase x) except -1:
+    """Numbers become arrays of the target's dtype; the kind must fit (S7.2)."""
+    cdef int kind = <int>c.scalar_kind if c.scalar_at == 1 else <int>DTYPES[(<TensorBase>c.x[1]).dtype].kind
+    if kind > <int>DTYPES[x.dtype].kind:
+        invalid_type(f"a value of {('dtype ' + DTYPES[(<TensorBase>c.x[1]).dtype].name.decode()) if c.scalar_at != 1 else 'this kind'} "
+                     f"cannot be stored in a tensor of dtype {DTYPES[x.dtype].name.decode()}")
+    if c.scalar_at == 1:
+        number = complex(c.scalar_real, c.scalar_imag) if kind == 3 else c.scalar_real if kind == 2 else c.scalar_int
+        c.x[1] = keep(c, constant_of(np.asarray(number, dtype=numpy_dtype(x.dtype))))
+        c.scalar_at = -1
+    return 0
+
+
+# ---- the class -------------------------------------------------------------------------------------------------------------------------
+
+cdef class Tensor(TensorBase):
+    """A dense CPU tensor that records the operations made on it.
+
+    Tensors come from ``to_tensor``, ``zeros`` and other creation functions, and from operations. ``Tensor(data)`` copies an array-like or
+    another tensor into a new leaf.
+
+    Parameters
+    ----------
+    data : array_like or Tensor, optional
+        Without it, an empty float32 tensor of shape [0].
+    stop_gradient : bool
+        False: a leaf whose gradient ``backward`` accumulates in ``grad``.
+    name : str
+        Shown in error messages.
+    """
+
+    __array_ufunc__ = None       # ndarray + tensor asks the tensor, not NumPy
+
+    def __cinit__(self, *args, **kwargs):
+        cdef Py_ssize_t none = 0
+        self.storage = allocate(0, 4)
+        self.layout = contiguous_layout(1, &none)
+        self.data = self.storage.data
+        self.dtype = EAGER_FLOAT32
+        self._stop_gradient = True
+        self._name = ""
+
+    def __init__(self, data=None, stop_gradient=True, str name=""):
+        cdef TensorBase made
+        if data is not None:
+            made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)
+            if made is None:
+                invalid_type(f"Tensor(): cannot make a tensor of {type_name(data)}")
+            self.storage = made.storage
+            self.layout = made.layout
+            self.data = made.data
+            self.dtype = made.dtype
+        self._name = name
+        _set_stop_gradient(self, stop_gradient)
+
+    # -- what it is --
+
+    @property
+    def shape(self):
+        """Lengths of the axes, a list of ints."""
+        return shape_list(self.layout)
+
+    @property
+    def strides(self):
+        """Distance between neighbours along each axis, in elements."""
+        return [self.layout.strides[i] for i in range(self.layout.ndim)]
+
+    @property
+    def dtype(self):
+        """The NumPy dtype of the elements."""
+        return numpy_dtype(self.dtype)
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return self.layout.ndim
+
+    @property
+    def size(self):
+        """Number of elements."""
+        return self.layout.numel
+
+    @property
+    def place(self):
+        """Where the memory is: always ``Place(cpu)``."""
+        return CPUPlace()
+
+    @property
+    def name(self):
+        """Free text, shown in error messages; operations never change it."""
+        return self._name
+
+    @name.setter
+    def name(self, str value not None):
+        self._name = value
+
+    @property
+    def inplace_version(self):
+        """How often the memory under this tensor has been written in place (S4)."""
+        return self.storage.version.current
+
+    @property
+    def T(self):
+        """A view with the axes in reverse order."""
+        return call_1(OP_REVERSE_AXES, self)
+
+    def dim(self):
+        """Return the number of axes."""
+        return self.layout.ndim
+
+    def numel(self):
+        """Return the number of elements."""
+        return self.layout.numel
+
+    def element_size(self):
+        """Return the size of one element in bytes."""
+        return DTYPES[self.dtype].itemsize
+
+    def is_contiguous(self):
+        """Return whether the elements lie in C order without gaps."""
+        return self.layout.contiguous
+
+    # -- autograd state --
+
+    @property
+    def stop_gradient(self):
+        """True: a constant. False: a leaf that wants a gradient, or the result of operations on one."""
+        return not wants_grad(self)
+
+    @stop_gradient.setter
+    def stop_gradient(self, value):
+        _set_stop_gradient(self, value)
+
+    @property
+    def is_leaf(self):
+        """Whether no recorded operation made this tensor."""
+        return is_leaf(self)
+
+    @property
+    def grad_fn(self):
+        """The node that made this tensor, with a ``name()``; None for a leaf."""
+        return None if is_leaf(self) else gradient_edge(self)
+
+    @property
+    def grad(self):
+        """The accumulated gradient, a Tensor, or None. Assigning copies the given tensor."""
+        return None if self.accumulator is None else self.accumulator.grad
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            if not is_tensor(value):
+                invalid_type(f"grad must be a Tensor or None, but got {type_name(value)}")
+            if not same_shape((<TensorBase>value).layout, self.layout) or (<TensorBase>value).dtype != self.dtype:
+                invalid_argument(
+                    f"a gradient of shape {shape_text((<TensorBase>value).layout)} and dtype "
+                    f"{DTYPES[(<TensorBase>value).dtype].name.decode()} was assigned to a tensor of shape {shape_text(self.layout)} and dtype "
+                    f"{DTYPES[self.dtype].name.decode()}")
+            value = contiguous_copy(<TensorBase>value, self.dtype)
+        elif self.accumulator is None:
+            return
+        leaf_node(self).grad = value
+
+    def backward(self, grad_tensor=None, bint retain_graph=False, *, bint create_graph=False):
+        """Accumulate this tensor's gradient into the ``grad`` of the leaves it depends on.
+
+        Parameters
+        ----------
+        grad_tensor : Tensor, same shape, optional
+            Gradient of the final result with respect to this tensor; ones by default, whatever the shape (S9.1).
+        retain_graph : bool
+            Keep saved values so that the graph can be run again; without it a second run raises ``GraphFreedError``.
+        create_graph : bool
+            Record the gradient computation itself, so that gradients can be differentiated.
+
+        Raises
+        ------
+        RuntimeError
+            Nothing requires grad; the graph was freed; a saved tensor was modified in place (the version error).
+        ValueError
+            ``grad_tensor`` has another shape.
+        """
+        run_backward([self], None if grad_tensor is None else [grad_tensor], retain_graph or create_graph, create_graph)
+
+    def register_hook(self, hook):
+        """Call ``hook(gradient)`` when this tensor's gradient is known; it may return a replacement.
+
+        The hook belongs to the value the tensor has now: an in-place operation afterwards does not move it (S9.12).
+
+        Returns
+        -------
+        Hook
+            with ``remove()``.
+        """
+        cdef GradNode node = gradient_edge(self)
+        cdef Hook made
+        if node is None:
+            raise RuntimeError("Cannot register hook on a tensor that stop gradient.")
+        if not callable(hook):
+            raise TypeError(f"(InvalidType) a hook must be callable, but got {type_name(hook)}")
+        made = Hook.__new__(Hook)
+        made.function = hook
+        made.slot = self.slot if not is_leaf(self) else 0
+        if node.hooks is None:
+            node.hooks = []
+        node.hooks.append(made)
+        return made
+
+    def retain_grads(self):
+        """Keep the gradient of this non-leaf in ``grad``, for the newest value it has when backward runs (S9.13)."""
+        retain_on(self)
+
+    def clear_gradient(self, bint set_to_zero=True):
+        """Fill ``grad`` with zeros in place, or drop it if ``set_to_zero`` is False (S11.2)."""
+        cdef TensorBase g
+        if self.accumulator is None or self.accumulator.grad is None:
+            return
+        if not set_to_zero:
+            self.accumulator.grad = None
+            return
+        g = <TensorBase>self.accumulator.grad
+        before = set_grad_enabled(False)
+        try:
+            g.zero_()
+        finally:
+            set_grad_enabled(before)
+
+    def clear_grad(self, bint set_to_zero=True):
+        """The same as ``clear_gradient``."""
+        self.clear_gradient(set_to_zero)
+
+    def gradient(self):
+        """Return a NumPy copy of ``grad``, or None."""
+        grad = self.grad
+        return None if grad is None else grad.numpy()
+
+    def detach(self):
+        """Return a constant leaf that shares memory and version counter. A write through it is not part of any history (S8.8)."""
+        return alias(self, self.layout, self.data)
+
+    def detach_(self):
+        """Turn this tensor into a constant leaf and return it (S8.9)."""
+        if self.root is not None:
+            permission_denied("a view cannot be detached in place; use detach() instead")
+        self.grad_node = None
+        self.slot = 0
+        self._stop_gradient = True
+        return self
+
+    @property
+    def data(self):
+        """A constant alias, as ``detach()`` gives. Assigning a tensor of the same shape and dtype rebinds this one to its memory."""
+        return self.detach()
+
+    @data.setter
+    def data(self, other):
+        cdef TensorBase source
+        if not is_tensor(other):
+            invalid_type(f"data must be a Tensor, but got {type_name(other)}")
+        source = <TensorBase>other
+        if not same_shape(source.layout, self.layout) or source.dtype != self.dtype:
+            invalid_argument(f"data of shape {shape_text(source.layout)} and dtype {DTYPES[source.dtype].name.decode()} cannot take the place "
+                             f"of shape {shape_text(self.layout)} and dtype {DTYPES[self.dtype].name.decode()}")
+        if self.root is not None:
+            permission_denied("the memory of a view cannot be rebound; assign to the elements instead: view[...] = other")
+        self.storage = source.storage
+        self.layout = source.layout
+        self.data = source.data
+
+    def _bump_inplace_version(self):
+        """Count a write that the library did not see."""
+        bump_region(self.storage, self.storage.data, _bytes_of(self), 1)
+
+    # -- values --
+
+    def numpy(self):
+        """Return a writable NumPy copy."""
+        return as_array(self, False).copy()
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("(InvalidArgument) a tensor gives NumPy a copy only: writes to shared memory could not be counted")
+        array = as_array(self, False)
+        return array.copy() if dtype is None else array.astype(dtype, copy=True)
+
+    def item(self, *args):
+        """Return one element as a Python number: the only one, or that at a flat or a full index."""
+        array = as_array(self, False)
+        if not args:
+            if self.layout.numel != 1:
+                invalid_argument("only one element tensors can be converted to Python scalars when no input coordinates")
+            return array.item()
+        try:
+            return array.item(*args)
+        except (IndexError, ValueError) as error:
+            raise IndexError(f"(OutOfRange) {error}") from None
+
+    def tolist(self):
+        """Return the elements as nested lists of Python numbers."""
+        return as_array(self, False).tolist()
+
+    def clone(self):
+        """Return a copy that is part of the graph."""
+        return call_1(OP_ASSIGN, self)
+
+    def astype(self, dtype):
+        """Return the elements converted to another dtype, always in new memory."""
+        return call_ints(OP_CAST, self, None, code_of(dtype), 0)
+
+    def cpu(self):
+        """Return this tensor: its memory is the CPU's."""
+        return self
+
+    def contiguous(self):
+        """Return this tensor if its elements lie in C order without gaps, else a copy that does."""
+        return self if self.layout.contiguous else call_1(OP_ASSIGN, self)
+
+    def set_value(self, value):
+        """Overwrite the elements with those of an array or tensor of the same shape and dtype.
+
+        Allowed on leaves in any mode and not recorded there; the version moves, so a graph that saved the old value says so. On a non-leaf
+        the overwrite is recorded (S11.5).
+        """
+        cdef TensorBase source
+        cdef bint before
+        if not is_tensor(value) and not isinstance(value, np.ndarray):
+            invalid_type(f"set_value() takes a numpy.ndarray or a Tensor, but got {type_name(value)}")
+        source = <TensorBase>value if is_tensor(value) else constant_of(value)
+        if source is None or source.dtype != self.dtype:
+            invalid_argument(f"set_value(): dtype not match, the tensor has {DTYPES[self.dtype].name.decode()}, the value {value.dtype}")
+        if not same_shape(source.layout, self.layout):
+            invalid_argument(f"set_value(): Variable Shape not match, the tensor has {shape_text(self.layout)}, the value "
+                             f"{shape_text(source.layout)}")
+        before = set_grad_enabled(grad_enabled() and not (is_leaf(self) and (self.root is None or not wants_grad(<TensorBase>self.root))))
+        try:
+            self.copy_(source)
+        finally:
+            set_grad_enabled(before)
+
+    def __getitem__(self, index):
+        return get_item(self, index)
+
+    def __setitem__(self, index, value):
+        set_item(self, index, value)
+
+    def __len__(self):
+        if self.layout.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.layout.dims[0]
+
+    def __iter__(self):
+        if self.layout.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return map(self.__getitem__, range(self.layout.dims[0]))
+
+    def __contains__(self, value):
+        return bool((as_array(self, False) == (as_array(<TensorBase>value, False) if is_tensor(value) else value)).any())
+
+    def __bool__(self):
+        return bool(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __index__(self):
+        if DTYPES[self.dtype].kind != KIND_INT:
+            raise TypeError(f"only integer tensors can be used as an index, but the dtype is {DTYPES[self.dtype].name.decode()}")
+        return self.item()
+
+    def __hash__(self):
+        return <Py_ssize_t>(<size_t><void *>self >> 4)
+
+    def __repr__(self):
+        return printing.tensor_repr(self)
+
+    def __str__(self):
+        return printing.tensor_repr(self)
+
+    def __format__(self, spec):
+        return printing.format_tensor(self, spec)
+
+    def __copy__(self):
+        return call_1(OP_ASSIGN, self)
+
+    def __deepcopy__(self, memo):
+        cdef Tensor made
+        if not is_leaf(self) and wants_grad(self):
+            raise RuntimeError("(PermissionDenied) only leaves can be deep-copied; use clone(), or detach() first")
+        made = type(self)(self, not wants_grad(self), self._name)
+        if self.accumulator is not None and self.accumulator.grad is not None:
+            leaf_node(made).grad = contiguous_copy(<TensorBase>self.accumulator.grad, self.dtype)
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.numpy(), not wants_grad(self), self._name)
+
+    # -- operators --
+
+    def __add__(self, other):
+        return binary(OP_ADD, self, other, False)
+
+    def __radd__(self, other):
+        return binary(OP_ADD, other, self, False)
+
+    def __iadd__(self, other):
+        return binary(OP_ADD, self, other, True)
+
+    def __sub__(self, other):
+        return binary(OP_SUBTRACT, self, other, False)
+
+    def __rsub__(self, other):
+        return binary(OP_SUBTRACT, other, self, False)
+
+    def __isub__(self, other):
+        return binary(OP_SUBTRACT, self, other, True)
+
+    def __mul__(self, other):
+        return binary(OP_MULTIPLY, self, other, False)
+
+    def __rmul__(self, other):
+        return binary(OP_MULTIPLY, other, self, False)
+
+    def __imul__(self, other):
+        return binary(OP_MULTIPLY, self, other, True)
+
+    def __truediv__(self, other):
+        return binary(OP_DIVIDE, self, other, False)
+
+    def __rtruediv__(self, other):
+        return binary(OP_DIVIDE, other, self, False)
+
+    def __itruediv__(self, other):
+        return binary(OP_DIVIDE, self, other, True)
+
+    def __floordiv__(self, other):
+        return binary(OP_FLOOR_DIVIDE, self, other, False)
+
+    def __rfloordiv__(self, other):
+        return binary(OP_FLOOR_DIVIDE, other, self, False)
+
+    def __ifloordiv__(self, other):
+        return binary(OP_FLOOR_DIVIDE, self, other, True)
+
+    def __mod__(self, other):
+        return binary(OP_REMAINDER, self, other, False)
+
+    def __rmod__(self, other):
+        return binary(OP_REMAINDER, other, self, False)
+
+    def __imod__(self, other):
+        return binary(OP_REMAINDER, self, other, True)
+
+    def __pow__(self, other, modulo):
+        return NotImplemented if modulo is not None else binary(OP_POW, self, other, False)
+
+    def __rpow__(self, other, modulo):
+        return NotImplemented if modulo is not None else binary(OP_POW, other, self, False)
+
+    def __ipow__(self, other):
+        return binary(OP_POW, self, other, True)
+
+    def __matmul__(self, other):
+        return matrix_product(self, other)
+
+    def __rmatmul__(self, other):
+        return matrix_product(other, self)
+
+    def __and__(self, other):
+        return binary(OP_BITWISE_AND, self, other, False)
+
+    def __rand__(self, other):
+        return binary(OP_BITWISE_AND, other, self, False)
+
+    def __iand__(self, other):
+        return binary(OP_BITWISE_AND, self, other, True)
+
+    def __or__(self, other):
+        return binary(OP_BITWISE_OR, self, other, False)
+
+    def __ror__(self, other):
+        return binary(OP_BITWISE_OR, other, self, False)
+
+    def __ior__(self, other):
+        return binary(OP_BITWISE_OR, self, other, True)
+
+    def __xor__(self, other):
+        return binary(OP_BITWISE_XOR, self, other, False)
+
+    def __rxor__(self, other):
+        return binary(OP_BITWISE_XOR, other, self, False)
+
+    def __ixor__(self, other):
+        return binary(OP_BITWISE_XOR, self, other, True)
+
+    def __neg__(self):
+        return call_1(OP_NEG, self)
+
+    def __pos__(self):
+        return call_1(OP_ASSIGN, self)
+
+    def __abs__(self):
+        return call_1(OP_ABS, self)
+
+    def __invert__(self):
+        return call_1(OP_BITWISE_NOT, self)
+
+    def __richcmp__(self, other, int how):
+        cdef int op
+        if how == Py_EQ:
+            op = OP_EQUAL
+        elif how == Py_NE:
+            op = OP_NOT_EQUAL
+        elif how == Py_LT:
+            op = OP_LESS_THAN
+        elif how == Py_LE:
+            op = OP_LESS_EQUAL
+        elif how == Py_GT:
+            op = OP_GREATER_THAN
+        else:
+            op = OP_GREATER_EQUAL
+        return binary(op, self, other, False)
+
+
+cdef Layout _bytes_of(TensorBase t):
+    cdef Py_ssize_t n = t.storage.nbytes
+    return contiguous_layout(1, &n)
+
+
+cdef int _set_stop_gradient(TensorBase t, object value) except -1:
+    """S3.7, S3.8. On a view: True makes it a constant whatever its root is; False on a view of a constant makes it a leaf of its own."""
+    cdef TensorBase root
+    if type(value) is not bool:
+        invalid_type(f"argument (position 1) must be bool, but got {type_name(value)}")
+    if value is False and t.dtype < EAGER_FLOAT32:
+        invalid_argument(f"a tensor of dtype {DTYPES[t.dtype].name.decode()} cannot require grad: only floating point and complex can")
+    if t.root is None:
+        t._stop_gradient = value
+        return 0
+    root = <TensorBase>t.root
+    if value is True:
+        t.pinned = True
+        return 0
+    if not root._stop_gradient:
+        if not t.made_under_no_grad:
+            t.pinned = False
+            return 0
+        permission_denied(f"view ({t._name}) was made under no_grad() from a tensor that requires grad and cannot require grad itself; "
+                          "make it in grad mode, or detach() it")
+    # The memory stays shared, the history does not: a write to the root in grad mode would change this leaf unseen, so it is refused.
+    root.has_leaf_alias = True
+    t.root = None
+    t.pinned = t.made_under_no_grad = False
+    t._stop_gradient = False
+    t.grad_node = None
+    t.slot = 0
+    return 0
+
+
+def _rebuild(cls, array, stop_gradient, name):
+    return cls(array, stop_gradient, name)
+
+
+register_tensor_type(Tensor)
+
+
+# ---- registration ----------------------------------------------------------------------------------------------------------------------
+
+FUNCTIONS = {}
+ENTRY_POINTS = {}
+
+
+cdef int _attach() except -1:
+    """Methods into the class, functions and entry points into their tables."""
+    cdef PyMethodDef *definition = eager_method_defs
+    cdef dict members = <dict>(<PyTypeObject *>Tensor).tp_dict
+    while definition.ml_name != NULL:
+        name = definition.ml_name.decode()
+        if name not in members:
+            members[name] = PyDescr_NewMethod(<PyTypeObject *>Tensor, definition)
+        definition += 1
+    PyType_Modified(<PyTypeObject *>Tensor)
+    definition = eager_function_defs
+    while definition.ml_name != NULL:
+        FUNCTIONS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "python_api")
+        definition += 1
+    definition = eager_entry_defs
+    while definition.ml_name != NULL:
+        ENTRY_POINTS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "eager_core")
+        definition += 1
+    return 0
+
+
+_attach()
+
+
+def tensor_from_array(array, stop_gradient=True, str name=""):
+    """Copy a NumPy array of a supported dtype into a new leaf tensor."""
+    cdef TensorBase made = copy_of_array(np.asarray(array))
+    made._name = name
+    _set_stop_gradient(made, stop_gradient)
+    return made
+
+
+def _constant(array):
+    return copy_of_array(np.asarray(array))
+
+
+def _pick(x, index):
+    return call_object(OP_PICK, x, None, index)
+
+
+def _scatter_sum(TensorBase x not None, index, shape):
+    cdef OpCall c
+    begin_call(&c, op_row(OP_SCATTER_SUM), False)
+    c.x[0] = <PyObject *>x
+    c.attrs[0].o = <PyObject *>index
+    c.attrs[1].o = <PyObject *>shape
+    return dygraph_function(&c)
+
+
+gradient_helpers._ops.update(FUNCTIONS, constant=_constant, pick=_pick, scatter_sum=_scatter_sum)
+
+
+def core_ops_info():
+    """(args, arg types, returns) of every entry point, by name: fresh dicts (S1.9)."""
+    cdef const eager_op_row *row
+    cdef int k, i
+    args, types, returns = {}, {}, {}
+    for k in range(N_OPS):
+        row = op_row(k)
+        lowlevel = row.lowlevel.decode()
+        for name in (lowlevel, lowlevel + "_"):
+            if "eager_api_" + name not in ENTRY_POINTS:
+                continue
+            args[name] = [row.input_names[i].decode() for i in range(row.n_inputs)]
+            types[name] = ["list" if row.n_tensors < 0 and i == 0 else "tensor" for i in range(row.n_inputs)]
+            returns[name] = [row.result_names[i].decode() for i in range(row.n_results)]
+    return args, types, returns

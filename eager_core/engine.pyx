@@ -1,0 +1,705 @@
+"""Runs a graph backwards: iteratively, every node once and after all its consumers (S9)."""
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.pythread cimport PyThread_acquire_lock, PyThread_allocate_lock, PyThread_release_lock, PyThread_type_lock
+from cpython.ref cimport Py_CLEAR, Py_INCREF, Py_XDECREF
+from libc.string cimport memset
+
+from eager_core._generated.op_ids cimport (
+    OP_ADD, OP_ASSIGN, OP_CAST, OP_REAL, OP_REGION_WRITE, OP_RESHAPE, OP_SUM, OP_VIEW, OP_ZERO,
+)
+from eager_core.dtypes cimport DTYPES, KIND_COMPLEX
+from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_ints, call_object, dygraph_function
+from eager_core.eager_utils cimport gradient_edge, is_leaf, view_node
+from eager_core.errors cimport already_exists, freed_error, invalid_argument, precondition_not_met, unavailable
+from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
+from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
+from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
+from eager_core.op cimport (
+    FAMILY_BINARY, FAMILY_GETITEM, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, FAMILY_VIEW, OpCall, begin_call, op_row,
+)
+from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, is_tensor, type_name, wants_grad
+
+
+cdef backward_fn[1024] _backward
+
+
+cdef int register_backward(int op, backward_fn backward) except -1:
+    if op >= 1024:
+        raise SystemError("(Fatal) the table of gradients is full: raise its size")
+    _backward[op] = backward
+    return 0
+
+
+cdef struct NodeState:
+    PyObject *node               # owned
+    Py_ssize_t waiting           # consumers that have not run yet
+    Py_ssize_t first_slot
+    bint needed                  # grad(): some input asked for lies behind it
+
+cdef struct SlotState:           # GradTensorHolder: what has arrived for one output of a node
+    PyObject *dense              # owned Tensor or NULL
+    PyObject *pieces             # owned list of (Tensor, Layout, offset) or NULL: gradients of regions
+
+# Commits of several threads into one leaf: the additions must not run at once (S9.23).
+cdef PyThread_type_lock _commit_lock = PyThread_allocate_lock()
+
+
+cdef void _lock() noexcept:
+    if PyThread_acquire_lock(_commit_lock, 0):
+        return
+    with nogil:
+        PyThread_acquire_lock(_commit_lock, 1)
+
+
+cdef inline bint exclusive(PyObject *t) noexcept:
+    """Nobody else can see this tensor or its memory: it may be changed instead of copied."""
+    return t.ob_refcnt == 1 and (<PyObject *>(<TensorBase>t).storage).ob_refcnt == 1 and (<TensorBase>t).root is None
+
+
+# ---- gradients as tensors --------------------------------------------------------------------------------------------------------------
+
+cdef TensorBase zeros(Layout layout, int dtype):
+    cdef TensorBase made = empty_tensor(layout, dtype)
+    memset(made.data, 0, layout.numel * DTYPES[dtype].itemsize)
+    return made
+
+
+cdef TensorBase region_view(TensorBase g, Layout region, Py_ssize_t offset):
+    """A differentiable view of a gradient that lies in C order."""
+    cdef TensorBase view = alias(g, region, g.data + offset * DTYPES[g.dtype].itemsize)
+    view.root = g
+    view.generation = g.generation
+    if grad_enabled() and wants_grad(g):
+        view.grad_node = view_node(op_row(OP_VIEW), view, gradient_edge(g), g.slot, region, offset)
+    return view
+
+
+cdef int zero_in_place(TensorBase t) except -1:
+    cdef OpCall c
+    begin_call(&c, op_row(OP_ZERO), True)
+    c.inline_x[0] = <PyObject *>t
+    dygraph_function(&c)
+    return 0
+
+
+cdef TensorBase sum_to(TensorBase g, Layout target):
+    """Undo a broadcast: sum the axes that were repeated (S7.1)."""
+    cdef int i, extra = g.layout.ndim - target.ndim
+    axes = list(range(max(extra, 0)))
+    for i in range(max(extra, 0), g.layout.ndim):
+        if target.dims[i - extra] != g.layout.dims[i]:
+            if target.dims[i - extra] != 1:
+                break
+            axes.append(i)
+    else:
+        if axes:
+            g = call_object(OP_SUM, g, None, tuple(axes))
+        if not same_shape(g.layout, target):
+            g = call_object(OP_RESHAPE, g, None, tuple(shape_list(target)))
+        return g
+    invalid_argument(f"a gradient of shape {shape_text(g.layout)} arrived for a value of shape {shape_text(target)}")
+
+
+cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
+    """Make a gradient look like the value it belongs to: shape, then dtype (S7.1, S7.3)."""
+    cdef Layout layout = target.output_layout(slot)
+    cdef int dtype = target.output_dtype(slot), family
+    if not same_shape(g.layout, layout):
+        family = FAMILY_NODE if source is None or source.row == NULL else source.row.family
+        if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and source.row.id != OP_REGION_WRITE:
+            invalid_argument(f"{source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
+                             "Was the shape of the value changed after it was used?")
+        g = sum_to(g, layout)
+    if g.dtype != dtype:
+        if DTYPES[g.dtype].kind == KIND_COMPLEX and DTYPES[dtype].kind != KIND_COMPLEX:
+            g = call_1(OP_REAL, g)
+        if g.dtype != dtype:
+            g = call_ints(OP_CAST, g, None, dtype, 0)
+    return g
+
+
+# ---- one pass --------------------------------------------------------------------------------------------------------------------------
+
+@cython.final
+cdef class Run:
+    """State of one backward pass. Nodes remember their number while the pass lasts; a node that another pass holds is looked up here."""
+    cdef NodeState *states
+    cdef SlotState *slots
+    cdef Py_ssize_t n_states, room, n_slots, slot_room
+    cdef dict foreign                # id(node) -> number
+    cdef bint retain_graph, create_graph, partial
+    cdef dict wanted                 # (id(node), slot) -> list of result numbers; partial passes only
+    cdef set blocked                 # (id(node), slot) of no_grad_vars
+    cdef list results
+    cdef list commits                # [(AccumulationNode, Tensor or list of pieces)]
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n_slots):
+            Py_XDECREF(self.slots[i].dense)
+            Py_XDECREF(self.slots[i].pieces)
+        for i in range(self.n_states):
+            if self.states[i].node != NULL:
+                if (<GradNode>self.states[i].node).run == <void *>self:
+                    (<GradNode>self.states[i].node).run = NULL
+                Py_XDECREF(self.states[i].node)
+        PyMem_Free(self.states)
+        PyMem_Free(self.slots)
+
+    cdef Py_ssize_t find(self, GradNode node) except -2:
+        """The node's number, or -1."""
+        if node.run == <void *>self:
+            return node.run_index
+        if self.foreign is None:
+            return -1
+        return self.foreign.get(<size_t><void *>node, -1)
+
+    cdef Py_ssize_t number(self, GradNode node) except -1:
+        cdef Py_ssize_t at = self.n_states, i
+        cdef void *grown
+        if at == self.room:
+            grown = PyMem_Realloc(self.states, (2 * self.room + 64) * sizeof(NodeState))
+            if grown == NULL:
+                raise MemoryError
+            self.states = <NodeState *>grown
+            self.room = 2 * self.room + 64
+        if self.n_slots + node.n_outputs > self.slot_room:
+            grown = PyMem_Realloc(self.slots, (2 * self.slot_room + node.n_outputs + 64) * sizeof(SlotState))
+            if grown == NULL:
+                raise MemoryError
+            self.slots = <SlotState *>grown
+            self.slot_room = 2 * self.slot_room + node.n_outputs + 64
+        if node.run == NULL:
+            node.run = <void *>self
+            node.run_index = at
+        else:
+            if self.foreign is None:
+                self.foreign = {}
+            self.foreign[<size_t><void *>node] = at
+        Py_INCREF(node)
+        self.states[at].node = <PyObject *>node
+        self.states[at].waiting = 0
+        self.states[at].needed = True
+        self.states[at].first_slot = self.n_slots
+        memset(&self.slots[self.n_slots], 0, node.n_outputs * sizeof(SlotState))
+        self.n_slots += node.n_outputs
+        self.n_states += 1
+        return at
+
+    cdef int discover(self, list roots) except -1:
+        """Number every node that can be reached, and count its consumers."""
+        cdef Py_ssize_t done = 0, at
+        cdef int i
+        cdef GradNode node, behind
+        for node in roots:
+            if self.find(node) < 0:
+                self.number(node)
+        while done < self.n_states:
+            node = <GradNode>self.states[done].node
+            done += 1
+            if node.cleared:
+                if self.partial:
+                    continue
+                freed_error(node.name())
+            for i in range(node.n_edges):
+                behind = node.edge(i)
+                if behind is None:
+                    continue
+                at = self.find(behind)
+                if at < 0:
+                    at = self.number(behind)
+                self.states[at].waiting += 1
+        return 0
+
+    cdef int mark_needed(self) except -1:
+        """grad(): only nodes on the way to an input asked for need to run. Walks the graph in order, then back."""
+        cdef Py_ssize_t *order = <Py_ssize_t *>PyMem_Malloc((self.n_states + 1) * sizeof(Py_ssize_t))
+        cdef Py_ssize_t *left = <Py_ssize_t *>PyMem_Malloc((self.n_states + 1) * sizeof(Py_ssize_t))
+        cdef Py_ssize_t n = 0, done = 0, at, k
+        cdef int i
+        cdef GradNode node, behind
+        try:
+            if order == NULL or left == NULL:
+                raise MemoryError
+            for k in range(self.n_states):
+                left[k] = self.states[k].waiting
+                if left[k] == 0:
+                    order[n] = k
+                    n += 1
+            while done < n:
+                node = <GradNode>self.states[order[done]].node
+                done += 1
+                if node.cleared:
+                    continue
+                for i in range(node.n_edges):
+                    behind = node.edge(i)
+                    if behind is not None:
+                        at = self.find(behind)
+                        left[at] -= 1
+                        if left[at] == 0:
+                            order[n] = at
+                            n += 1
+            for done in range(n - 1, -1, -1):
+                node = <GradNode>self.states[order[done]].node
+                self.states[order[done]].needed = False
+                for k in range(node.n_outputs):
+                    if (<size_t><void *>node, k) in self.wanted:
+                        self.states[order[done]].needed = True
+                if node.cleared:
+                    continue
+                for i in range(node.n_edges):
+                    behind = node.edge(i)
+                    if behind is not None and self.states[self.find(behind)].needed:
+                        self.states[order[done]].needed = True
+        finally:
+            PyMem_Free(order)
+            PyMem_Free(left)
+        return 0
+
+    cdef int check_cleared(self) except -1:
+        """grad(): a cleared node hides what lies behind it, so it is an error unless nothing that was asked for is missing."""
+        cdef Py_ssize_t k
+        for k in range(self.n_states):
+            if (<GradNode>self.states[k].node).cleared:
+                freed_error((<GradNode>self.states[k].node).name())
+        return 0
+
+    # ---- delivery ----
+
+    cdef int deliver(self, GradNode source, GradNode target, int slot, TensorBase g) except -1:
+        cdef SlotState *place
+        cdef PyObject *sum_of_both
+        if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
+            return 0
+        g = fit(g, source, target, slot)
+        place = &self.slots[self.states[self.find(target)].first_slot + slot]
+        if place.dense == NULL:
+            Py_INCREF(g)
+            place.dense = <PyObject *>g
+            return 0
+        if exclusive(place.dense) and not wants_grad(<TensorBase>place.dense) and not wants_grad(g):
+            call_2_in_place(OP_ADD, <TensorBase>place.dense, g)
+            return 0
+        total = call_2(OP_ADD, <TensorBase>place.dense, g)
+        # An operator may have run arbitrary code (the collector); look the place up again.
+        place = &self.slots[self.states[self.find(target)].first_slot + slot]
+        sum_of_both = place.dense
+        Py_INCREF(total)
+        place.dense = <PyObject *>total
+        Py_XDECREF(sum_of_both)
+        return 0
+
+    cdef int deliver_piece(self, GradNode source, GradNode target, int slot, TensorBase g, Layout region, Py_ssize_t offset) except -1:
+        """A gradient for a region of the target's value. Never blown up to the target's size here."""
+        cdef SlotState *place
+        cdef Layout layout = target.output_layout(slot)
+        cdef TensorBase whole
+        if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
+            return 0
+        if region.contiguous and region.numel == layout.numel and g.layout.contiguous:
+            # A reshape: the same elements in the same order.
+            if grad_enabled() and wants_grad(g):
+                whole = g if same_shape(g.layout, layout) else call_object(OP_RESHAPE, g, None, tuple(shape_list(layout)))
+            else:
+                whole = g if same_shape(g.layout, layout) else alias(g, contiguous_layout(layout.ndim, layout.dims), g.data)
+            return self.deliver(source, target, slot, whole)
+        place = &self.slots[self.states[self.find(target)].first_slot + slot]
+        if place.pieces == NULL:
+            pieces = []
+            Py_INCREF(pieces)
+            place.pieces = <PyObject *>pieces
+        (<list>place.pieces).append((g, region, offset))
+        if place.dense != NULL:
+            self.settle(target, slot)
+        return 0
+
+    cdef int settle(self, GradNode node, int slot) except -1:
+        """Add the pieces into the dense gradient, which is made or copied only if it must be."""
+        cdef Py_ssize_t at = self.states[self.find(node)].first_slot + slot
+        cdef list pieces
+        cdef TensorBase dense, view
+        cdef PyObject *old
+        if self.slots[at].pieces == NULL:
+            return 0
+        pieces = <list>self.slots[at].pieces
+        Py_CLEAR(self.slots[at].pieces)
+        if self.slots[at].dense == NULL:
+            dense = zeros(node.output_layout(slot), node.output_dtype(slot))
+        elif exclusive(self.slots[at].dense) and (<TensorBase>self.slots[at].dense).layout.contiguous:
+            dense = <TensorBase>self.slots[at].dense
+        else:
+            dense = call_1(OP_ASSIGN, <TensorBase>self.slots[at].dense)
+        old = self.slots[at].dense
+        Py_INCREF(dense)
+        self.slots[at].dense = <PyObject *>dense
+        Py_XDECREF(old)
+        for g, region, offset in pieces:
+            view = region_view(dense, <Layout>region, offset)
+            call_2_in_place(OP_ADD, view, <TensorBase>g)
+        return 0
+
+    # ---- running ----
+
+    cdef int run_hooks(self, GradNode node, int slot) except -1:
+        """S9.11, S9.14: hooks see the summed gradient in a buffer of their own."""
+        cdef Py_ssize_t at = self.states[self.find(node)].first_slot + slot
+        cdef TensorBase g
+        cdef PyObject *old
+        cdef list hooks
+        if None in [(<Hook>h).function for h in node.hooks]:
+            node.hooks[:] = [h for h in node.hooks if (<Hook>h).function is not None]
+        hooks = [(<Hook>h).function for h in node.hooks if (<Hook>h).slot == slot]
+        if not hooks:
+            return 0
+        if not exclusive(self.slots[at].dense):
+            g = call_1(OP_ASSIGN, <TensorBase>self.slots[at].dense)
+        else:
+            g = <TensorBase>self.slots[at].dense
+        for hook in hooks:
+            answer = hook(g)
+            if answer is None:
+                continue
+            if not is_tensor(answer):
+                raise TypeError(f"(InvalidType) a hook must return None or a Tensor, but got {type_name(answer)}")
+            if not same_shape((<TensorBase>answer).layout, g.layout) or (<TensorBase>answer).dtype != g.dtype:
+                invalid_argument(
+                    f"a hook returned a gradient of shape {shape_text((<TensorBase>answer).layout)} and dtype "
+                    f"{DTYPES[(<TensorBase>answer).dtype].name.decode()} in place of one of shape {shape_text(g.layout)} and dtype "
+                    f"{DTYPES[g.dtype].name.decode()}")
+            g = <TensorBase>answer
+        old = self.slots[at].dense
+        Py_INCREF(g)
+        self.slots[at].dense = <PyObject *>g
+        Py_XDECREF(old)
+        return 0
+
+    cdef int capture(self, GradNode node, int slot) except -1:
+        """Retained gradients, and results of grad(): after all hooks (S9.13)."""
+        cdef Py_ssize_t at = self.states[self.find(node)].first_slot + slot
+        if node.captures is not None and not self.partial:
+            for entry in node.captures:
+                if entry[0] == slot:
+                    self.commits.append((entry[1], <object>self.slots[at].dense))
+        if self.partial:
+            for k in self.wanted.get((<size_t><void *>node, slot), ()):
+                self.results[k] = <object>self.slots[at].dense
+        return 0
+
+    cdef int finish(self, Py_ssize_t at) except -1:
+        """All consumers of the node have run: hooks, captures, its own backward, delivery."""
+        cdef GradNode node = <GradNode>self.states[at].node
+        cdef Py_ssize_t first = self.states[at].first_slot
+        cdef int slot
+        cdef bint arrived = False
+        if type(node) is AccumulationNode and self.slots[first].dense == NULL and self.slots[first].pieces != NULL \
+                and not self.partial and not self.create_graph and not node.hooks and (<AccumulationNode>node).grad is not None:
+            # Pieces for a leaf that has a gradient already: they go straight into it.
+            self.commits.append((node, <object>self.slots[first].pieces))
+            Py_CLEAR(self.slots[first].pieces)
+            return 0
+        for slot in range(node.n_outputs):
+            self.settle(node, slot)
+            if self.slots[first + slot].dense == NULL:
+                continue
+            arrived = True
+            if node.hooks:
+                self.run_hooks(node, slot)
+            self.capture(node, slot)
+        if not arrived:
+            return 0
+        if type(node) is AccumulationNode:
+            if not self.partial:
+                self.commits.append((node, <object>self.slots[first].dense))
+            return 0
+        if self.partial and not self.leads_on(node):
+            return 0
+        if node.cleared:
+            freed_error(node.name())
+        if node.row.id == OP_REGION_WRITE:
+            self.run_region_write(node, first)
+        elif node.row.family == FAMILY_VIEW or node.row.family == FAMILY_GETITEM or node.row.id == OP_VIEW:
+            if node.next_0 is not None:
+                self.deliver_piece(node, node.next_0, node.slot_0, <TensorBase>self.slots[first].dense, node.region, node.region_offset)
+        else:
+            self.run_formula(node, first)
+        return 0
+
+    cdef bint leads_on(self, GradNode node) except -1:
+        cdef int i
+        for i in range(node.n_edges):
+            if node.edge(i) is not None and self.states[self.find(node.edge(i))].needed:
+                return True
+        return False
+
+    cdef int run_formula(self, GradNode node, Py_ssize_t first) except -1:
+        cdef PyObject *few_results[8]
+        cdef PyObject *few_grads[8]
+        cdef PyObject **results = few_results
+        cdef PyObject **grads = few_grads
+        cdef int i
+        cdef backward_fn backward = _backward[node.row.id]
+        if backward == NULL:
+            unavailable(f"The Op {node.row.name.decode()} doesn't have any grad op. Its result cannot be differentiated.")
+        if node.n_edges > 8:
+            results = <PyObject **>PyMem_Malloc(node.n_edges * sizeof(PyObject *))
+        if node.n_outputs > 8:
+            grads = <PyObject **>PyMem_Malloc(node.n_outputs * sizeof(PyObject *))
+        try:
+            if results == NULL or grads == NULL:
+                raise MemoryError
+            for i in range(node.n_edges):
+                results[i] = NULL
+            for i in range(node.n_outputs):
+                grads[i] = self.slots[first + i].dense
+            try:
+                backward(node, grads, results)
+                # The gradient itself is not needed any more: a result that shares it may be the only holder now.
+                for i in range(node.n_outputs):
+                    Py_CLEAR(self.slots[first + i].dense)
+                for i in range(node.n_edges):
+                    if results[i] != NULL and node.edge(i) is not None:
+                        g = <TensorBase>results[i]
+                        Py_CLEAR(results[i])
+                        self.deliver(node, node.edge(i), node.edge_slot(i), g)
+            finally:
+                for i in range(node.n_edges):
+                    Py_XDECREF(results[i])
+        finally:
+            if results != few_results:
+                PyMem_Free(results)
+            if grads != few_grads:
+                PyMem_Free(grads)
+        return 0
+
+    cdef int run_region_write(self, GradNode node, Py_ssize_t first) except -1:
+        """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""
+        cdef TensorBase g, part
+        cdef GradNode before = node.next_0, value = node.next_1
+        cdef PyObject *moved
+        if not (<TensorBase>self.slots[first].dense).layout.contiguous or (before is not None and not exclusive(self.slots[first].dense)):
+            g = call_1(OP_ASSIGN, <TensorBase>self.slots[first].dense)
+        else:
+            g = <TensorBase>self.slots[first].dense
+        Py_CLEAR(self.slots[first].dense)
+        if value is not None:
+            part = region_view(g, node.region, node.region_offset)
+            part = call_1(OP_ASSIGN, part)
+            self.deliver(node, value, node.slot_1, part)
+        if before is not None:
+            part = region_view(g, node.region, node.region_offset)
+            zero_in_place(part)
+            part = None
+            self.deliver(node, before, node.slot_0, g)
+        return 0
+
+    cdef int execute(self) except -1:
+        cdef Py_ssize_t *ready = <Py_ssize_t *>PyMem_Malloc((self.n_states + 1) * sizeof(Py_ssize_t))
+        cdef Py_ssize_t n = 0, at, behind_at
+        cdef int i
+        cdef GradNode node, behind
+        if ready == NULL:
+            raise MemoryError
+        try:
+            for at in range(self.n_states):
+                if self.states[at].waiting == 0:
+                    ready[n] = at
+                    n += 1
+            while n:
+                n -= 1
+                at = ready[n]
+                node = <GradNode>self.states[at].node
+                if self.states[at].needed:
+                    self.finish(at)
+                for i in range(node.n_edges):
+                    behind = node.edge(i)
+                    if behind is None:
+                        continue
+                    behind_at = self.find(behind)
+                    self.states[behind_at].waiting -= 1
+                    if self.states[behind_at].waiting == 0:
+                        ready[n] = behind_at
+                        n += 1
+                if self.states[at].needed and not self.retain_graph and type(node) is not AccumulationNode:
+                    node.clear()
+                # The pass lets go of the node as it passes: memory shrinks while gradients grow.
+                for i in range(node.n_outputs):
+                    Py_CLEAR(self.slots[self.states[at].first_slot + i].dense)
+                if node.run == <void *>self:
+                    node.run = NULL
+                    self.states[at].node = NULL
+                    Py_XDECREF(<PyObject *>node)
+        finally:
+            PyMem_Free(ready)
+        return 0
+
+    # ---- commits ----
+
+    cdef int commit(self) except -1:
+        """Leaf gradients change only after the whole pass has succeeded (S9.22): check all, then write."""
+        cdef AccumulationNode cell
+        for cell, g in self.commits:
+            if cell.stale:
+                invalid_argument(f"leaf ({cell.name}) has changed its shape since it was used: the gradient of the old shape "
+                                 f"{shape_text(cell.out_layout)} cannot be accumulated")
+            if cell.grad is not None and is_tensor(g) and not same_shape((<TensorBase>cell.grad).layout, (<TensorBase>g).layout):
+                invalid_argument(f"the gradient of leaf ({cell.name}) has shape {shape_text((<TensorBase>g).layout)}, but its .grad has "
+                                 f"shape {shape_text((<TensorBase>cell.grad).layout)}. Clear it with clear_gradient(set_to_zero=False)")
+        _lock()
+        try:
+            while self.commits:
+                entry = self.commits.pop()
+                cell = <AccumulationNode>entry[0]
+                g = entry[1]
+                entry = None
+                if is_tensor(g):
+                    self.commit_one(cell, <PyObject *>g)
+                else:
+                    for piece, region, offset in <list>g:
+                        call_2_in_place(OP_ADD, region_view(<TensorBase>cell.grad, <Layout>region, offset), <TensorBase>piece)
+        finally:
+            PyThread_release_lock(_commit_lock)
+        return 0
+
+    cdef int commit_one(self, AccumulationNode cell, PyObject *g) except -1:
+        """`g` is held by the caller's variable alone, if by nobody else."""
+        if cell.grad is None:
+            cell.grad = self.private(g)
+        elif self.create_graph:
+            cell.grad = call_2(OP_ADD, <TensorBase>cell.grad, <TensorBase>g)
+        else:
+            call_2_in_place(OP_ADD, <TensorBase>cell.grad, <TensorBase>g)
+        return 0
+
+    cdef object private(self, PyObject *g):
+        """A gradient that shares memory with nothing a user can see (S9.7, S9.19)."""
+        if exclusive(g):
+            return <object>g
+        return call_1(OP_ASSIGN, <TensorBase>g)
+
+
+# ---- the two doors ---------------------------------------------------------------------------------------------------------------------
+
+cdef int _seed(Run run, GradNode node, int slot, TensorBase root, object given, int k) except -1:
+    cdef TensorBase seed
+    if given is None:
+        seed = zeros(root.layout, root.dtype)
+        _fill_ones(seed)
+    else:
+        if not is_tensor(given):
+            raise TypeError(f"(InvalidType) grad_tensor {k} must be a Tensor or None, but got {type_name(given)}")
+        seed = <TensorBase>given
+        if not same_shape(seed.layout, root.layout):
+            raise ValueError(f"(InvalidArgument) Tensor shape not match, Tensor of grad_tensor [ {seed._name} ] with shape "
+                             f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
+    return run.deliver(None, node, slot, seed)
+
+
+cdef int _fill_ones(TensorBase t) except -1:
+    as_array(t, True).fill(1)
+    return 0
+
+
+cdef int _run(Run run, list tensors, object seeds) except -1:
+    """Discovery, seeding and the pass itself, in the grad mode that create_graph asks for (S9.15)."""
+    cdef TensorBase t
+    cdef GradNode node
+    cdef list nodes = []
+    cdef list slots = []
+    cdef list kept = []
+    cdef bint before
+    cdef int k
+    for k in range(len(tensors)):
+        t = <TensorBase>tensors[k]
+        node = gradient_edge(t)
+        if node is not None:
+            nodes.append(node)
+            slots.append(t.slot)
+            kept.append(k)
+    if not nodes:
+        precondition_not_met("none of the tensors given to backward requires grad: there is nothing to differentiate. "
+                             "Set stop_gradient=False on the leaves before computing, and do not compute under no_grad()")
+    before = set_grad_enabled(run.create_graph)
+    try:
+        run.discover(nodes)
+        if run.partial:
+            run.mark_needed()
+            run.check_cleared()
+        for k in range(len(nodes)):
+            _seed(run, <GradNode>nodes[k], slots[k], <TensorBase>tensors[kept[k]], None if seeds is None else seeds[kept[k]], kept[k])
+        run.execute()
+        if not run.partial:
+            run.commit()
+    finally:
+        set_grad_enabled(before)
+    return 0
+
+
+def run_backward(list tensors not None, grad_tensors, bint retain_graph, bint create_graph=False):
+    """Accumulate the gradients of the tensors into the ``.grad`` of the leaves they depend on."""
+    cdef Run run = Run.__new__(Run)
+    run.retain_graph = retain_graph
+    run.create_graph = create_graph
+    run.commits = []
+    for t in tensors:
+        if not is_tensor(t):
+            raise TypeError(f"(InvalidType) backward() takes Tensors, but got {type_name(t)}")
+    if grad_tensors is not None and len(grad_tensors) != len(tensors):
+        invalid_argument(f"{len(tensors)} tensors, but {len(grad_tensors)} grad_tensors")
+    _run(run, tensors, grad_tensors)
+
+
+def run_grad(list outputs not None, list inputs not None, grad_outputs, bint retain_graph, bint create_graph, bint allow_unused,
+             no_grad_vars):
+    """Return the gradients of the outputs with respect to the inputs, touching no ``.grad`` (S9.17)."""
+    cdef Run run = Run.__new__(Run)
+    cdef TensorBase t
+    cdef GradNode node
+    cdef int k
+    run.retain_graph = retain_graph
+    run.create_graph = create_graph
+    run.partial = True
+    run.wanted = {}
+    run.results = [None] * len(inputs)
+    for role, given in (("outputs", outputs), ("inputs", inputs)):
+        for one in given:
+            if not is_tensor(one):
+                raise TypeError(f"(InvalidType) grad(): {role} must be Tensors, but got {type_name(one)}")
+        if len({id(one) for one in given}) != len(given):
+            already_exists(f"{role} contain duplicate tensor")
+    if grad_outputs is not None and len(grad_outputs) != len(outputs):
+        invalid_argument(f"{len(outputs)} outputs, but {len(grad_outputs)} grad_outputs")
+    holders = []
+    for k in range(len(inputs)):
+        t = <TensorBase>inputs[k]
+        if t.root is not None and not (t.grad_node is not None and t.generation == t.root.generation):
+            continue                 # a view from before the last write: nothing can depend on it as it is now (S9.18)
+        node = gradient_edge(t)
+        if node is not None:
+            run.wanted.setdefault((<size_t><void *>node, t.slot), []).append(k)
+            holders.append(node)
+    for one in no_grad_vars or ():
+        if not is_tensor(one):
+            raise TypeError(f"(InvalidType) grad(): no_grad_vars must be Tensors, but got {type_name(one)}")
+        node = gradient_edge(<TensorBase>one)
+        if node is not None:
+            if run.blocked is None:
+                run.blocked = set()
+            run.blocked.add((<size_t><void *>node, (<TensorBase>one).slot))
+            holders.append(node)
+    _run(run, outputs, grad_outputs)
+    before = set_grad_enabled(create_graph)
+    try:
+        for k in range(len(inputs)):
+            g = run.results[k]
+            run.results[k] = None
+            if g is None:
+                if not allow_unused:
+                    invalid_argument(f"The {k}-th input does not appear in the backward graph. Please check the input tensor or set "
+                                     "allow_unused=True to get None result.")
+            else:
+                run.results[k] = run.private(<PyObject *>g)
+    finally:
+        set_grad_enabled(before)
+    return run.results

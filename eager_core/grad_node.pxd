@@ -1,0 +1,67 @@
+from cpython.object cimport PyObject
+from libc.stdint cimport int8_t, uint64_t
+
+from eager_core.layout cimport Layout
+from eager_core.op cimport Attr, OpRow
+
+# A value kept for backward (TensorWrapper): memory by reference, geometry, and the version at which it was kept (S5.1).
+# storage and layout are owned references to objects that hold no other Python objects, so the garbage collector need not see them.
+cdef struct SavedTensor:
+    PyObject *storage        # NULL: nothing kept, or shape and dtype only (S5.2)
+    PyObject *layout         # NULL: nothing kept
+    PyObject *name           # NULL: no name
+    char *data
+    uint64_t version
+    int8_t dtype
+    int8_t source            # input index whose edge is the value's history; 16 + k: output k of this node
+    bint private_copy        # nobody else can write to it
+
+cdef class GradNode:
+    cdef OpRow *row
+    # Edges, one per tensor input; None where no gradient is wanted. The first two are inline: most operators have no more.
+    cdef GradNode next_0
+    cdef GradNode next_1
+    cdef list next_rest
+    cdef int slot_0
+    cdef int slot_1
+    cdef list slots_rest
+    cdef int n_edges
+    # Outputs: what a gradient delivered here must look like.
+    cdef int n_outputs
+    cdef int8_t out_dtype
+    cdef Layout out_layout
+    cdef list more_outputs           # [(Layout, dtype)] of outputs 1, 2, ...
+    cdef SavedTensor[2] inline_saved
+    cdef SavedTensor *saved          # inline_saved, or memory of its own
+    cdef int n_saved
+    cdef Attr[3] attrs               # numbers; their .o is unused
+    cdef object attr_objects         # None, or a tuple: attributes that are Python objects
+    cdef Layout region               # ViewNode, RegionWrite: where in the root's memory, in elements
+    cdef Py_ssize_t region_offset
+    cdef list hooks                  # [Hook]; S9.11
+    cdef list captures               # [(slot, AccumulationNode)]: retained gradients, S9.13
+    cdef bint cleared                # saved values freed by a backward pass
+    cdef void *run                   # the engine's run that numbered this node, or NULL
+    cdef Py_ssize_t run_index
+
+    cdef GradNode edge(self, int i)
+    cdef int edge_slot(self, int i) noexcept
+    cdef int set_edge(self, int i, GradNode target, int slot) except -1
+    cdef int reserve_saved(self, int n) except -1
+    cdef void release_saved(self) noexcept
+    cdef void clear(self)
+    cdef Layout output_layout(self, int slot)
+    cdef int output_dtype(self, int slot) except -1
+
+cdef class AccumulationNode(GradNode):
+    """GradNodeAccumulation: where the gradient of a leaf ends; also the cell that keeps a retained gradient."""
+    cdef object grad                 # None or Tensor
+    cdef bint stale                  # the leaf changed its shape since: a gradient for the old shape has no place to go (S9.10)
+    cdef str name                    # of the leaf, for messages
+
+cdef class Hook:
+    """One registered hook; ``remove`` takes it off. It does not know where it stands: that would be a cycle."""
+    cdef object function             # None once removed
+    cdef int slot
+
+cdef AccumulationNode new_accumulation_node(Layout layout, int dtype, str name)

@@ -1,0 +1,104 @@
+"""Tables of typed loops. NumPy's are taken from its ufunc objects; what is missing there is served by calling the ufunc itself."""
+from numpy._core import umath
+cimport numpy as cnp
+from libc.stdlib cimport calloc
+
+from eager_core.dtypes cimport DTYPES, EAGER_DTYPES
+
+cnp.import_array()
+cnp.import_ufunc()
+
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct PyUFuncObject:
+        int nin, nout, nargs, ntypes
+        void **functions
+        void **data
+        const char *types
+
+cdef Loop *_loops = NULL
+cdef list _ufuncs = []
+
+
+cdef int _code_of_number(int number) noexcept:
+    cdef int code
+    for code in range(EAGER_DTYPES):
+        if DTYPES[code].numpy_number == number:
+            return code
+    return -1
+
+
+cdef int _read(Loop *row, PyUFuncObject *ufunc) except -1:
+    """Take each loop whose inputs all have one dtype of ours; NumPy lets the first match win, and so do we."""
+    cdef int i, j, code, result
+    cdef const char *types
+    for i in range(ufunc.ntypes):
+        types = ufunc.types + i * ufunc.nargs
+        code = _code_of_number(types[0])
+        result = _code_of_number(types[ufunc.nin])
+        if code < 0 or result < 0 or row[code].call != NULL:
+            continue
+        for j in range(1, ufunc.nin):
+            if types[j] != types[0]:
+                break
+        else:
+            row[code].call = <eager_loop>ufunc.functions[i]
+            row[code].data = ufunc.data[i]
+            row[code].result = result
+    return 0
+
+
+# Loops that take the GIL and raise by themselves: only NumPy's own machinery may run them.
+cdef set _RAISING = {"power", "floor_divide", "remainder", "lcm", "gcd"}
+
+
+cdef int register_ufuncs(list names) except -1:
+    global _loops
+    cdef int k, code
+    cdef cnp.ufunc ufunc
+    _loops = <Loop *>calloc(len(names) * EAGER_DTYPES, sizeof(Loop))
+    if _loops == NULL:
+        raise MemoryError
+    for k, name in enumerate(names):
+        ufunc = getattr(umath, name)
+        _ufuncs.append(ufunc)
+        # `functions` and its neighbours are public, but nothing may depend on them for being right.
+        if isinstance(ufunc, cnp.ufunc):
+            _read(_loops + k * EAGER_DTYPES, <PyUFuncObject *>ufunc)
+        if name in _RAISING:
+            for code in range(<int>EAGER_DTYPES):
+                if DTYPES[code].name[0] in b"iub":
+                    _loops[k * EAGER_DTYPES + code].call = NULL
+    return 0
+
+
+cdef Loop *ufunc_loop(int kernel, int dtype) noexcept:
+    return &_loops[kernel * EAGER_DTYPES + dtype]
+
+
+cdef object ufunc_object(int kernel):
+    return _ufuncs[kernel]
+
+
+def _test_loop_count():
+    """How many typed loops were found; a NumPy that hides them gives 0 and everything still works, slower."""
+    cdef int k, code, found = 0
+    for k in range(len(_ufuncs)):
+        for code in range(<int>EAGER_DTYPES):
+            found += _loops[k * EAGER_DTYPES + code].call != NULL
+    return found
+
+
+def _test_forget_loops():
+    """Forget NumPy's loops, as a NumPy without them would have it; returns a function that restores them."""
+    cdef int k, code
+    saved = []
+    for k in range(len(_ufuncs)):
+        for code in range(<int>EAGER_DTYPES):
+            saved.append(<size_t>_loops[k * EAGER_DTYPES + code].call)
+            _loops[k * EAGER_DTYPES + code].call = NULL
+
+    def restore():
+        cdef int i
+        for i in range(len(saved)):
+            _loops[i].call = <eager_loop><void *><size_t>saved[i]
+    return restore

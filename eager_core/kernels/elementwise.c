@@ -1,0 +1,196 @@
+/* Our own elementwise loops: what NumPy has no single loop for. */
+#include <math.h>
+
+#include "loops.h"
+
+#define HEADER(NAME) static void NAME(char **args, const intptr_t *n, const intptr_t *steps, void *data)
+
+/* PREPARE declares what the loop needs of `data`; CALCULATE gives y of type T from x. */
+#define UNARY(NAME, T, PREPARE, CALCULATE) \
+    HEADER(NAME) \
+    { \
+        const intptr_t count = *n, step = steps[0], out_step = steps[1]; \
+        PREPARE \
+        if (step == EAGER_SIZE(T) && out_step == EAGER_SIZE(T)) { \
+            const T *in = (const T *)args[0]; \
+            T *out = (T *)args[1]; \
+            EAGER_INDEPENDENT \
+            for (intptr_t i = 0; i < count; i++) { \
+                const T x = in[i]; \
+                T y; \
+                CALCULATE \
+                out[i] = y; \
+            } \
+        } else { \
+            const char *in = args[0]; \
+            char *out = args[1]; \
+            for (intptr_t i = 0; i < count; i++, in += step, out += out_step) { \
+                const T x = *(const T *)in; \
+                T y; \
+                CALCULATE \
+                *(T *)out = y; \
+            } \
+        } \
+    }
+
+/* Saved value o and gradient g to y.  One g for all o is common: it is what a sum hands back. */
+#define GRADIENT(NAME, T, CALCULATE) \
+    HEADER(NAME) \
+    { \
+        const intptr_t count = *n, step = steps[0], grad_step = steps[1], out_step = steps[2]; \
+        (void)data; \
+        if (step == EAGER_SIZE(T) && grad_step == EAGER_SIZE(T) && out_step == EAGER_SIZE(T)) { \
+            const T *saved = (const T *)args[0], *grad = (const T *)args[1]; \
+            T *out = (T *)args[2]; \
+            EAGER_INDEPENDENT \
+            for (intptr_t i = 0; i < count; i++) { \
+                const T o = saved[i], g = grad[i]; \
+                T y; \
+                CALCULATE \
+                out[i] = y; \
+            } \
+        } else if (step == EAGER_SIZE(T) && grad_step == 0 && out_step == EAGER_SIZE(T) && count > 0) { \
+            const T *saved = (const T *)args[0], g = *(const T *)args[1]; \
+            T *out = (T *)args[2]; \
+            EAGER_INDEPENDENT \
+            for (intptr_t i = 0; i < count; i++) { \
+                const T o = saved[i]; \
+                T y; \
+                CALCULATE \
+                out[i] = y; \
+            } \
+        } else { \
+            const char *saved = args[0], *grad = args[1]; \
+            char *out = args[2]; \
+            for (intptr_t i = 0; i < count; i++, saved += step, grad += grad_step, out += out_step) { \
+                const T o = *(const T *)saved, g = *(const T *)grad; \
+                T y; \
+                CALCULATE \
+                *(T *)out = y; \
+            } \
+        } \
+    }
+
+#define NO_DATA (void)data;
+
+/* exp of -|x| never overflows; 1/(1+e) and e/(1+e) are the two halves.  Not 1 - 1/(1+e): that loses the left tail. */
+UNARY(sigmoid_float32, float, NO_DATA, const float e = eager_exp_negative(-fabsf(x)); y = (x < 0 ? e : 1.0f) / (1.0f + e);)
+UNARY(sigmoid_float64, double, NO_DATA, const double e = exp(-fabs(x)); y = (x < 0 ? e : 1.0) / (1.0 + e);)
+UNARY(rsqrt_float32, float, NO_DATA, y = 1.0f / sqrtf(x);)
+UNARY(rsqrt_float64, double, NO_DATA, y = 1.0 / sqrt(x);)
+
+/* "x < 0 ? 0" and not "x > 0 ? x": a NaN fails both and must stay. */
+#define RELU(NAME, T) UNARY(relu_##NAME, T, NO_DATA, y = x < 0 ? 0 : x;)
+#define RELU_UNSIGNED(NAME, T) UNARY(relu_##NAME, T, NO_DATA, y = x;)
+RELU(int8, int8_t) RELU(int16, int16_t) RELU(int32, int32_t) RELU(int64, int64_t) RELU(float32, float) RELU(float64, double)
+RELU_UNSIGNED(uint8, uint8_t) RELU_UNSIGNED(uint16, uint16_t) RELU_UNSIGNED(uint32, uint32_t) RELU_UNSIGNED(uint64, uint64_t)
+
+/* Integers wrap: the arithmetic is done unsigned, in W, where that is defined (uint16 * uint16 would be a signed int). */
+#define SCALE_DATA const eager_scale_data *const attributes = (const eager_scale_data *)data; \
+    const int after = attributes->bias_after_scale;
+#define SCALE_INT(NAME, T, W) \
+    UNARY(scale_##NAME, T, \
+          SCALE_DATA const W s = (W)attributes->iscale; const W before = after ? 0 : (W)attributes->ibias; \
+          const W behind = after ? (W)attributes->ibias : 0;, \
+          y = (T)(((W)x + before) * s + behind);)
+/* Floats may not add the 0 of the other order (-0.0 + 0.0 is 0.0); compilers move the test out of the loop. */
+#define SCALE_REAL(NAME, T) \
+    UNARY(scale_##NAME, T, \
+          SCALE_DATA const T s = (T)attributes->scale; const T b = (T)attributes->bias;, \
+          y = after ? x * s + b : (x + b) * s;)
+#define SCALE_COMPLEX(NAME, T, P) \
+    UNARY(scale_##NAME, T, \
+          SCALE_DATA const P s = (P)attributes->scale; const P b = (P)attributes->bias;, \
+          y.re = after ? x.re * s + b : (x.re + b) * s; y.im = x.im * s;)
+SCALE_INT(int8, int8_t, uint32_t) SCALE_INT(uint8, uint8_t, uint32_t) SCALE_INT(int16, int16_t, uint32_t)
+SCALE_INT(uint16, uint16_t, uint32_t) SCALE_INT(int32, int32_t, uint32_t) SCALE_INT(uint32, uint32_t, uint32_t)
+SCALE_INT(int64, int64_t, uint64_t) SCALE_INT(uint64, uint64_t, uint64_t)
+SCALE_REAL(float32, float) SCALE_REAL(float64, double)
+SCALE_COMPLEX(complex64, eager_c64, float) SCALE_COMPLEX(complex128, eager_c128, double)
+
+#define REAL_GRADIENTS(NAME, T) \
+    GRADIENT(tanh_grad_##NAME, T, y = g * (1 - o * o);) \
+    GRADIENT(sigmoid_grad_##NAME, T, y = g * o * (1 - o);) \
+    GRADIENT(relu_grad_##NAME, T, y = g * (o > 0 ? (T)1 : (T)0);) \
+    GRADIENT(rsqrt_grad_##NAME, T, y = (T)-0.5 * g * o * o * o;) \
+    GRADIENT(sqrt_grad_##NAME, T, y = (T)0.5 * g / o;) \
+    GRADIENT(reciprocal_grad_##NAME, T, y = -g * o * o;) \
+    GRADIENT(square_grad_##NAME, T, y = 2 * o * g;)
+REAL_GRADIENTS(float32, float)
+REAL_GRADIENTS(float64, double)
+
+/* Without conjugation: the caller's business. */
+#define COMPLEX_GRADIENTS(NAME, T, P) \
+    GRADIENT(reciprocal_grad_##NAME, T, \
+             const P re = g.im * o.im - g.re * o.re; const P im = -(g.re * o.im + g.im * o.re); \
+             y.re = re * o.re - im * o.im; y.im = re * o.im + im * o.re;) \
+    GRADIENT(square_grad_##NAME, T, \
+             const P re = 2 * o.re; const P im = 2 * o.im; \
+             y.re = re * g.re - im * g.im; y.im = re * g.im + im * g.re;)
+COMPLEX_GRADIENTS(complex64, eager_c64, float)
+COMPLEX_GRADIENTS(complex128, eager_c128, double)
+
+/* Both sides are read before the choice, which makes it a blend and not a branch. */
+#define WHERE_LOOP(T, X, Y) \
+    for (intptr_t i = 0; i < count; i++) { \
+        const T x = X, y = Y; \
+        out[i] = cond[i] ? x : y; \
+    }
+#define WHERE(NAME, T) \
+    HEADER(NAME) \
+    { \
+        const intptr_t count = *n, cond_step = steps[0], x_step = steps[1], y_step = steps[2], out_step = steps[3]; \
+        const intptr_t size = EAGER_SIZE(T); \
+        (void)data; \
+        if (cond_step == 1 && out_step == size && count > 0 && (x_step == size || !x_step) && (y_step == size || !y_step)) { \
+            const uint8_t *cond = (const uint8_t *)args[0]; \
+            const T *xs = (const T *)args[1], *ys = (const T *)args[2], x0 = *xs, y0 = *ys; \
+            T *out = (T *)args[3]; \
+            if (x_step && y_step) { EAGER_INDEPENDENT WHERE_LOOP(T, xs[i], ys[i]) } \
+            else if (x_step) { EAGER_INDEPENDENT WHERE_LOOP(T, xs[i], y0) } \
+            else if (y_step) { EAGER_INDEPENDENT WHERE_LOOP(T, x0, ys[i]) } \
+            else { EAGER_INDEPENDENT WHERE_LOOP(T, x0, y0) } \
+        } else { \
+            const char *cond = args[0], *xs = args[1], *ys = args[2]; \
+            char *out = args[3]; \
+            for (intptr_t i = 0; i < count; i++, cond += cond_step, xs += x_step, ys += y_step, out += out_step) { \
+                const T x = *(const T *)xs, y = *(const T *)ys; \
+                *(T *)out = *cond ? x : y; \
+            } \
+        } \
+    }
+/* Only the size of an item matters.  Halves of 16 bytes as a struct, which is aligned like the complex128 it stands for. */
+typedef struct { uint64_t low, high; } bits128;
+WHERE(where_8, uint8_t)
+WHERE(where_16, uint16_t)
+WHERE(where_32, uint32_t)
+WHERE(where_64, uint64_t)
+WHERE(where_128, bits128)
+
+#define FLOATS(NAME) [EAGER_FLOAT32] = NAME##_float32, [EAGER_FLOAT64] = NAME##_float64
+#define COMPLEXES(NAME) [EAGER_COMPLEX64] = NAME##_complex64, [EAGER_COMPLEX128] = NAME##_complex128
+#define INTEGERS(NAME) \
+    [EAGER_INT8] = NAME##_int8, [EAGER_UINT8] = NAME##_uint8, [EAGER_INT16] = NAME##_int16, [EAGER_UINT16] = NAME##_uint16, \
+    [EAGER_INT32] = NAME##_int32, [EAGER_UINT32] = NAME##_uint32, [EAGER_INT64] = NAME##_int64, [EAGER_UINT64] = NAME##_uint64
+static const eager_loop loops[EAGER_KERNELS][EAGER_DTYPES] = {
+    [EAGER_SIGMOID] = { FLOATS(sigmoid) },
+    [EAGER_RELU] = { INTEGERS(relu), FLOATS(relu) },
+    [EAGER_RSQRT] = { FLOATS(rsqrt) },
+    [EAGER_SCALE] = { INTEGERS(scale), FLOATS(scale), COMPLEXES(scale) },
+    [EAGER_TANH_GRAD] = { FLOATS(tanh_grad) },
+    [EAGER_SIGMOID_GRAD] = { FLOATS(sigmoid_grad) },
+    [EAGER_RELU_GRAD] = { FLOATS(relu_grad) },
+    [EAGER_RSQRT_GRAD] = { FLOATS(rsqrt_grad) },
+    [EAGER_SQRT_GRAD] = { FLOATS(sqrt_grad) },
+    [EAGER_RECIPROCAL_GRAD] = { FLOATS(reciprocal_grad), COMPLEXES(reciprocal_grad) },
+    [EAGER_SQUARE_GRAD] = { FLOATS(square_grad), COMPLEXES(square_grad) },
+    [EAGER_WHERE] = {
+        [EAGER_BOOL] = where_8, [EAGER_INT8] = where_8, [EAGER_UINT8] = where_8,
+        [EAGER_INT16] = where_16, [EAGER_UINT16] = where_16,
+        [EAGER_INT32] = where_32, [EAGER_UINT32] = where_32, [EAGER_FLOAT32] = where_32,
+        [EAGER_INT64] = where_64, [EAGER_UINT64] = where_64, [EAGER_FLOAT64] = where_64, [EAGER_COMPLEX64] = where_64,
+        [EAGER_COMPLEX128] = where_128,
+    },
+};
+
+eager_loop eager_own_loop(int kernel, int dtype) { return loops[kernel][dtype]; }

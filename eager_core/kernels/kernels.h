@@ -1,0 +1,68 @@
+/* Kernels: loops over raw memory.  No Python object, no GIL, no failure.
+ *
+ * Every elementwise kernel has the signature of NumPy's own inner loops, so that NumPy's loops and ours stand in the same tables:
+ *     args   one pointer per operand, inputs first, output last
+ *     n      number of elements
+ *     steps  distance between elements in bytes, one per operand (0 repeats one element)
+ *     data   what the loop's owner wants passed (a struct of attributes, or NumPy's own)
+ */
+#ifndef EAGER_KERNELS_H
+#define EAGER_KERNELS_H
+#include <stdint.h>
+
+#define EAGER_MAX_NDIM 9
+#define EAGER_MAX_OPERANDS 4
+
+/* Order used by every table of the library (dtypes.pxd has the same names). */
+enum eager_dtype {
+    EAGER_BOOL, EAGER_INT8, EAGER_UINT8, EAGER_INT16, EAGER_UINT16, EAGER_INT32, EAGER_UINT32, EAGER_INT64, EAGER_UINT64,
+    EAGER_FLOAT32, EAGER_FLOAT64, EAGER_COMPLEX64, EAGER_COMPLEX128, EAGER_DTYPES
+};
+
+typedef void (*eager_loop)(char **args, const intptr_t *n, const intptr_t *steps, void *data);
+
+/* An n-dimensional elementwise job: run `loop` over `shape`, operands advancing by byte strides. */
+typedef struct {
+    eager_loop loop;
+    void *data;
+    int operands;
+    int ndim;
+    intptr_t shape[EAGER_MAX_NDIM];
+    intptr_t strides[EAGER_MAX_OPERANDS][EAGER_MAX_NDIM];
+    char *pointers[EAGER_MAX_OPERANDS];
+} eager_plan;
+
+/* Drop axes of length 1, merge axes that advance together, run the longest cheap axis innermost. */
+void eager_run_plan(const eager_plan *plan);
+
+/* The loop that converts `from` to `to` (a plain copy when they are equal). Never NULL. */
+eager_loop eager_cast_loop(int from, int to);
+
+/* Our own loops; NULL where a dtype has none. */
+enum eager_kernel {
+    /* unary */
+    EAGER_SIGMOID, EAGER_RELU, EAGER_RSQRT, EAGER_SCALE,
+    /* fused gradients: (saved, gradient) -> gradient */
+    EAGER_TANH_GRAD, EAGER_SIGMOID_GRAD, EAGER_RELU_GRAD, EAGER_RSQRT_GRAD, EAGER_SQRT_GRAD, EAGER_RECIPROCAL_GRAD, EAGER_SQUARE_GRAD,
+    /* ternary */
+    EAGER_WHERE,
+    EAGER_KERNELS
+};
+eager_loop eager_own_loop(int kernel, int dtype);
+
+/* `data` of EAGER_SCALE: x * scale + bias, or (x + bias) * scale. Integer dtypes use the int64 members. */
+typedef struct { double scale, bias; int64_t iscale, ibias; int bias_after_scale; } eager_scale_data;
+
+/* Row kernels over the last, contiguous axis of `rows` x `n` matrices; NULL unless the dtype is float32 or float64.
+ * a: input; b: second input or NULL; out: result (may be the same memory as a or b). */
+typedef void (*eager_rows)(const void *a, const void *b, void *out, intptr_t rows, intptr_t n);
+enum eager_row_kernel { EAGER_SOFTMAX, EAGER_LOG_SOFTMAX, EAGER_SOFTMAX_GRAD, EAGER_LOG_SOFTMAX_GRAD, EAGER_ROW_KERNELS };
+eager_rows eager_row_loop(int kernel, int dtype);
+
+/* Write stamps (S5.13): one uint32 per granule of `granule` bytes of a storage. An element region is given by the byte offset of its
+ * first element, the element size and byte strides. */
+typedef struct { intptr_t offset; int itemsize; int ndim; const intptr_t *shape; const intptr_t *strides; /* in elements */ } eager_region;
+void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp);
+/* 1 if any granule of the region bears a stamp greater than `limit`. */
+int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit);
+#endif

@@ -1,0 +1,56 @@
+/* What the loops share.  Private to the C files of this folder. */
+#ifndef EAGER_LOOPS_H
+#define EAGER_LOOPS_H
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels.h"
+
+typedef struct { float re, im; } eager_c64;
+typedef struct { double re, im; } eager_c128;
+
+/* Operands are the very same memory or disjoint, so iterations never depend on each other.  Without this promise compilers test for
+ * overlap at run time and send every in-place call to the scalar loop. */
+#if defined(__clang__)
+#define EAGER_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed" /* loops that call libm stay scalar */
+#elif defined(__GNUC__)
+#define EAGER_INDEPENDENT _Pragma("GCC ivdep")
+#elif defined(_MSC_VER)
+#define EAGER_INDEPENDENT __pragma(loop(ivdep))
+#else
+#define EAGER_INDEPENDENT
+#endif
+
+#define EAGER_SIZE(T) ((intptr_t)sizeof(T))
+
+/* exp(x) for x <= 0 (or NaN) in float32, within 1 ulp, subnormal results too.  Plain arithmetic that compilers vectorise, hence no
+ * conditions (they would become branches): half the time of a call of expf per element.  Cephes' polynomial on |r| <= ln(2)/2.
+ * Needs float arithmetic in float (not x87). */
+static inline float eager_exp_negative(float x)
+{
+    const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
+    const uint32_t vanishes = x < -104.0f; /* exp(x) < 2^-150; what is calculated below is nonsense then */
+    float whole = x * 1.44269504088896341f + shift, r, p;
+    uint32_t bits;
+    memcpy(&bits, &whole, sizeof bits);
+    whole -= shift;
+    r = x - whole * 0.693359375f + whole * 2.12194440e-4f; /* ln(2) in two parts, the first exact when multiplied */
+    p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    /* Times 2^whole, as 2^(whole + 64) made from exponent bits and 2^-64: alone it could be too small for a normal float. */
+    bits = (bits + (127u + 64u)) << 23;
+    memcpy(&r, &bits, sizeof r);
+    p *= r;
+    p *= 5.42101086242752217e-20f;
+    memcpy(&bits, &p, sizeof bits);
+    bits &= vanishes - 1u;
+    memcpy(&p, &bits, sizeof p);
+    return p;
+}
+#endif

@@ -1,0 +1,22 @@
+from eager_core.dtypes cimport EAGER_MAX_NDIM
+
+cdef class Layout:
+    """Shape and strides, never changed once made: tensors, nodes and saved values share it by reference."""
+    cdef readonly int ndim
+    cdef readonly bint contiguous            # C order without gaps (also when there are no elements)
+    cdef readonly Py_ssize_t numel
+    cdef Py_ssize_t[9] dims                  # shape; only the first ndim entries are set
+    cdef Py_ssize_t[9] strides               # in elements; 0 repeats, negative runs backwards
+
+cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims)
+cdef Layout strided_layout(int ndim, const Py_ssize_t *dims, const Py_ssize_t *strides)
+cdef Layout layout_of_shape(object shape)                # sequence of ints; ValueError for negative or too many axes
+cdef Layout SCALAR_LAYOUT
+cdef bint same_shape_slow(Layout a, Layout b) noexcept
+cdef bint same_layout(Layout a, Layout b) noexcept       # shape and strides (strides of length-1 axes do not count)
+cdef bint overlaps_itself(Layout a) noexcept             # may two indices reach one element?
+cdef list shape_list(Layout a)
+cdef str shape_text(Layout a)
+
+cdef inline bint same_shape(Layout a, Layout b) noexcept:
+    return a is b or same_shape_slow(a, b)

@@ -1,0 +1,124 @@
+"""Shape and strides of a tensor as one immutable, shared object."""
+cimport cython
+
+from eager_core.errors cimport invalid_argument
+
+
+@cython.final
+@cython.freelist(256)
+cdef class Layout:
+    def __repr__(self):
+        return f"Layout(shape={shape_list(self)}, strides={[self.strides[i] for i in range(self.ndim)]})"
+
+
+cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims):
+    cdef Layout made = Layout.__new__(Layout)
+    cdef Py_ssize_t step = 1
+    cdef int i
+    made.ndim = ndim
+    for i in range(ndim - 1, -1, -1):
+        made.dims[i] = dims[i]
+        made.strides[i] = step
+        step *= dims[i]
+    made.numel = step
+    made.contiguous = True
+    return made
+
+
+cdef Layout strided_layout(int ndim, const Py_ssize_t *dims, const Py_ssize_t *strides):
+    cdef Layout made = Layout.__new__(Layout)
+    cdef Py_ssize_t step = 1
+    cdef bint contiguous = True
+    cdef int i
+    made.ndim = ndim
+    for i in range(ndim - 1, -1, -1):
+        made.dims[i] = dims[i]
+        made.strides[i] = strides[i]
+        if dims[i] != 1:
+            contiguous = contiguous and strides[i] == step
+        step *= dims[i]
+    made.numel = step
+    made.contiguous = contiguous or step == 0
+    return made
+
+
+cdef Layout layout_of_shape(object shape):
+    cdef Py_ssize_t[9] dims
+    cdef int i = 0
+    cdef Py_ssize_t total = 1
+    if len(shape) > EAGER_MAX_NDIM:
+        invalid_argument(f"a tensor has at most {EAGER_MAX_NDIM} axes, but the shape {list(shape)} has {len(shape)}")
+    for extent in shape:
+        dims[i] = extent
+        if dims[i] < 0:
+            invalid_argument(f"axis {i} of the shape {list(shape)} is negative")
+        if dims[i] and total > (<Py_ssize_t>1 << 58) // dims[i]:
+            raise MemoryError(f"(ResourceExhausted) a tensor of shape {list(shape)} does not fit in memory")
+        total *= dims[i]
+        i += 1
+    return contiguous_layout(i, dims)
+
+
+cdef bint same_shape_slow(Layout a, Layout b) noexcept:
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.dims[i] != b.dims[i]:
+            return False
+    return True
+
+
+cdef bint same_layout(Layout a, Layout b) noexcept:
+    cdef int i
+    if a is b:
+        return True
+    if not same_shape_slow(a, b):
+        return False
+    if a.contiguous and b.contiguous:
+        return True
+    for i in range(a.ndim):
+        if a.dims[i] != 1 and a.strides[i] != b.strides[i]:
+            return False
+    return True
+
+
+cdef bint overlaps_itself(Layout a) noexcept:
+    """Sufficient test: axes ordered by stride must each step over everything the smaller ones span."""
+    cdef Py_ssize_t[9] steps
+    cdef Py_ssize_t[9] dims
+    cdef Py_ssize_t step, dim, span = 0
+    cdef int n = 0, i, j
+    if a.contiguous or a.numel <= 1:
+        return False
+    for i in range(a.ndim):
+        if a.dims[i] == 1:
+            continue
+        step = a.strides[i] if a.strides[i] >= 0 else -a.strides[i]
+        dim = a.dims[i]
+        j = n
+        while j > 0 and steps[j - 1] > step:
+            steps[j] = steps[j - 1]
+            dims[j] = dims[j - 1]
+            j -= 1
+        steps[j] = step
+        dims[j] = dim
+        n += 1
+    for i in range(n):
+        if steps[i] <= span:
+            return True
+        span += steps[i] * (dims[i] - 1)
+    return False
+
+
+cdef list shape_list(Layout a):
+    cdef int i
+    return [a.dims[i] for i in range(a.ndim)]
+
+
+cdef str shape_text(Layout a):
+    return str(shape_list(a))
+
+
+cdef Py_ssize_t[1] _none
+SCALAR_LAYOUT = contiguous_layout(0, _none)

@@ -1,0 +1,17 @@
+# Parts of backward functions that the generated formulas use, and backward functions written by hand.
+from cpython.object cimport PyObject
+
+from eager_core.grad_node cimport GradNode
+from eager_core.tensor cimport TensorBase
+
+cdef int give(PyObject **results, int edge, TensorBase g) except -1
+cdef TensorBase conj(TensorBase t)                           # t itself unless it is complex
+cdef TensorBase saved_operand(GradNode node, int k)          # a saved tensor, or the Python number that stood in its place
+cdef tuple shape_of(GradNode node, int k)
+cdef object object_of(GradNode node, int k)                  # attribute k, where it is a Python object
+
+cdef int sum_backward(GradNode node, PyObject **grads, PyObject **results) except -1
+cdef int mean_backward(GradNode node, PyObject **grads, PyObject **results) except -1
+cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1
+cdef int concat_backward(GradNode node, PyObject **grads, PyObject **results) except -1
+cdef int stack_backward(GradNode node, PyObject **grads, PyObject **results) except -1

@@ -1,0 +1,112 @@
+"""Backward functions that a one-line formula cannot say, written with differentiable operators like all others."""
+import numpy as np
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from eager_core import gradient_helpers as helpers
+from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_RESHAPE, OP_UNREDUCE
+from eager_core.dtypes cimport EAGER_COMPLEX64, numpy_dtype
+from eager_core.dygraph cimport call_1, call_ints, call_number, call_object, dygraph_function
+from eager_core.layout cimport Layout, shape_list
+from eager_core.op cimport OpCall, begin_call, op_row
+from eager_core.tensor cimport adopt_array
+from eager_core.tensor_wrapper cimport recover
+
+
+cdef int give(PyObject **results, int edge, TensorBase g) except -1:
+    Py_INCREF(g)
+    results[edge] = <PyObject *>g
+    return 0
+
+
+cdef TensorBase conj(TensorBase t):
+    return t if t.dtype < EAGER_COMPLEX64 else call_1(OP_CONJ, t)
+
+
+cdef TensorBase saved_operand(GradNode node, int k):
+    if node.saved[k].layout != NULL:
+        return recover(node, k)
+    dtype = numpy_dtype(node.out_dtype)
+    number = complex(node.attrs[0].f, node.attrs[1].f) if dtype.kind == "c" else node.attrs[0].f
+    return adopt_array(np.array(number, dtype=dtype if dtype.kind in "fc" else np.float64))
+
+
+cdef tuple shape_of(GradNode node, int k):
+    return tuple(shape_list(<Layout>node.saved[k].layout))
+
+
+cdef object object_of(GradNode node, int k):
+    return None if node.attr_objects is None else (<tuple>node.attr_objects)[k]
+
+
+cdef TensorBase _unreduce(GradNode node, TensorBase g):
+    """attrs of the reduction: axis, and keepdim at place 1 (mean) or 2 (sum)."""
+    cdef OpCall c
+    axis = object_of(node, 0)
+    begin_call(&c, op_row(OP_UNREDUCE), False)
+    c.inline_x[0] = <PyObject *>g
+    c.attrs[0].o = node.saved[0].layout
+    c.attrs[1].o = NULL if axis is None else <PyObject *>axis
+    # Whether the axes were kept can be read off the gradient itself.
+    c.attrs[2].i = g.layout.ndim == (<Layout>node.saved[0].layout).ndim
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef int sum_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    return give(results, 0, _unreduce(node, <TensorBase>grads[0]))
+
+
+cdef int mean_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    cdef TensorBase g = <TensorBase>grads[0]
+    cdef Py_ssize_t repeated = (<Layout>node.saved[0].layout).numel
+    if g.layout.numel:
+        g = call_number(OP_MULTIPLY, g, <double>g.layout.numel / <double>repeated if repeated else 0.0, False)
+    return give(results, 0, _unreduce(node, g))
+
+
+cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    """attrs: transpose_x, transpose_y. Two matrices are the hot case; vectors and stacks are brought into that form by a helper."""
+    cdef TensorBase g = <TensorBase>grads[0], x = None, y = None
+    cdef bint tx = node.attrs[0].i, ty = node.attrs[1].i
+    if node.next_0 is not None:
+        y = conj(recover(node, 1))
+    if node.next_1 is not None:
+        x = conj(recover(node, 0))
+    if g.layout.ndim == 2 and (x is None or x.layout.ndim == 2) and (y is None or y.layout.ndim == 2):
+        if y is not None:
+            give(results, 0, call_ints(OP_MATMUL, y, g, ty, True) if tx else call_ints(OP_MATMUL, g, y, False, not ty))
+        if x is not None:
+            give(results, 1, call_ints(OP_MATMUL, g, x, True, tx) if ty else call_ints(OP_MATMUL, x, g, not tx, False))
+        return 0
+    if y is not None:
+        give(results, 0, helpers.matmul_grad_x(g, y, node.next_0.output_layout(node.slot_0).ndim, tx, ty))
+    if x is not None:
+        give(results, 1, helpers.matmul_grad_y(g, x, node.next_1.output_layout(node.slot_1).ndim, tx, ty))
+    return 0
+
+
+cdef int concat_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    cdef TensorBase g = <TensorBase>grads[0]
+    cdef int axis = node.attrs[0].i, k
+    cdef Py_ssize_t at = 0, length
+    if axis < 0:
+        axis += g.layout.ndim
+    shapes = object_of(node, 1)
+    for k in range(node.n_edges):
+        length = shapes[k][axis]
+        if node.edge(k) is not None:
+            index = (slice(None),) * axis + (slice(at, at + length),)
+            give(results, k, call_object(OP_GETITEM, g, None, index))
+        at += length
+    return 0
+
+
+cdef int stack_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    cdef TensorBase g = <TensorBase>grads[0]
+    cdef int axis = node.attrs[0].i, k
+    if axis < 0:
+        axis += g.layout.ndim
+    for k in range(node.n_edges):
+        if node.edge(k) is not None:
+            give(results, k, call_object(OP_GETITEM, g, None, (slice(None),) * axis + (k,)))
+    return 0

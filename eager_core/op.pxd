@@ -1,0 +1,148 @@
+# Operator rows (op.h, filled by the generator) and the struct that carries one call from the parser to the kernel.
+from cpython.object cimport PyObject
+from libc.stdint cimport int8_t, int64_t, uint32_t
+
+from eager_core.dtypes cimport EAGER_MAX_NDIM, EAGER_MAX_OPERANDS
+
+cdef extern from "kernels/kernels.h":
+    ctypedef void (*eager_loop)(char **args, const Py_ssize_t *n, const Py_ssize_t *steps, void *data) noexcept nogil
+    ctypedef struct eager_plan:
+        eager_loop loop
+        void *data
+        int operands
+        int ndim
+        Py_ssize_t[9] shape
+        Py_ssize_t[4][9] strides
+        char *pointers[4]
+    void eager_run_plan(const eager_plan *plan) noexcept nogil
+    eager_loop eager_cast_loop(int source, int target) noexcept nogil
+    eager_loop eager_own_loop(int kernel, int dtype) noexcept nogil
+    ctypedef struct eager_scale_data:
+        double scale, bias
+        int64_t iscale, ibias
+        int bias_after_scale
+    ctypedef void (*eager_rows)(const void *a, const void *b, void *out, Py_ssize_t rows, Py_ssize_t n) noexcept nogil
+    eager_rows eager_row_loop(int kernel, int dtype) noexcept nogil
+
+cdef extern from "op.h":
+    enum:
+        EAGER_MAX_ATTRS, EAGER_MAX_SAVED
+        PARAM_TENSOR, PARAM_OPERAND, PARAM_TENSORS, PARAM_OPTIONAL, PARAM_FLOAT, PARAM_INT, PARAM_BOOL, PARAM_STR, PARAM_INTS
+        PARAM_AXES, PARAM_DTYPE, PARAM_NUMBER, PARAM_OBJECT, PARAM_IGNORED
+        FAMILY_UNARY, FAMILY_BINARY, FAMILY_TERNARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_REDUCTION, FAMILY_UNREDUCE, FAMILY_MATMUL, FAMILY_ROWS, FAMILY_CAST
+        FAMILY_VIEW, FAMILY_GETITEM, FAMILY_SETITEM, FAMILY_ARRAY, FAMILY_NODE, FAMILIES
+        RESULT_SAME, RESULT_FLOAT, RESULT_BOOL, RESULT_REAL, RESULT_LOGICAL
+    ctypedef struct eager_param:
+        const char *name
+        const char *lowlevel
+        int kind
+        int slot
+        int required
+        double fallback
+    ctypedef struct eager_op_row:
+        int id
+        const char *name
+        const char *lowlevel
+        const char *node_name
+        int family
+        int kernel
+        int dtype_rule
+        int n_tensors
+        int n_attrs
+        double[6] defaults
+        int n_outputs
+        int inplace
+        uint32_t differentiable
+        int n_saved
+        int8_t[4] saved
+        uint32_t[4] uses
+        int n_inputs
+        const char *const *input_names
+        const int8_t *input_slots
+        int n_results
+        const char *const *result_names
+        int n_params
+        const eager_param *params
+        const char *signature
+        const char *doc
+
+ctypedef const eager_op_row OpRow
+
+cdef struct Attr:
+    double f                 # FLOAT, NUMBER
+    int64_t i                # INT, BOOL, DTYPE code (-1: None)
+    PyObject *o              # objects; borrowed from the caller's arguments or held in OpCall.kept
+
+# What trace_op runs. One kind at a time.
+cdef enum JobKind:
+    JOB_NONE                 # nothing moves: views, results adopted from NumPy
+    JOB_LOOP                 # loop(args, dims, steps, data): one flat loop, or a gufunc with its core dimensions
+    JOB_PLAN                 # an n-dimensional loop
+    JOB_ROWS                 # rows(args[0], args[1], args[2], dims[0], dims[1])
+    JOB_REDUCE               # fill the result, run the plan that accumulates into it, divide
+    JOB_PYTHON               # NumPy itself, where no loop may be called directly
+
+cdef struct Job:
+    JobKind kind
+    eager_loop loop
+    void *data
+    char *args[4]
+    Py_ssize_t[5] dims
+    Py_ssize_t[12] steps
+    eager_plan plan
+    eager_rows rows
+    # JOB_REDUCE
+    eager_plan init          # copies the start value into the result
+    eager_loop divide        # mean: result / count; NULL otherwise
+    void *divide_data
+    PyObject *python         # JOB_PYTHON: a callable without arguments; borrowed from OpCall.kept
+
+
+cdef enum:
+    MAX_KEPT = 12
+
+cdef enum ScalarKind:
+    SCALAR_BOOL, SCALAR_INT, SCALAR_FLOAT, SCALAR_COMPLEX
+
+# One call, from the parser to the recorded node. Lives on the C stack; begin_call sets what rules and parsers may read unset.
+cdef struct OpCall:
+    OpRow *row
+    bint inplace                     # tensor 0 is the target
+    bint entry                       # came through a python-c entry point: messages use the low-level name
+    int n                            # tensor inputs
+    PyObject **x                     # borrowed from the caller; NULL: absent, or the number below
+    PyObject *inline_x[4]
+    Attr[6] attrs
+    int scalar_at                    # which input is a Python number; -1: none
+    ScalarKind scalar_kind
+    int64_t scalar_int
+    double scalar_real
+    double scalar_imag
+    double[6] numbers                # numbers in the dtype of the computation, for kernels to point at; 16 bytes each
+    eager_scale_data scale           # attributes of a kernel
+    # Filled by the row's rule (owned references):
+    PyObject *out                    # the result; in place: the target
+    PyObject *stage                  # what the kernel writes when that is not `out` itself: copied into it afterwards
+    PyObject *more_out               # tuple of outputs 1, 2, ...
+    PyObject *new_layout             # metadata that the target adopts (reshape_)
+    PyObject *written                # the part of the target that is written, when it is not all of it
+    PyObject *region                 # a view of a tensor that is not contiguous: the view's place among the elements in C order
+    Py_ssize_t region_offset
+    bint is_view                     # out is a differentiable view of tensor 0; out NULL: no view can express it, copy first
+    bint nothing                     # x[i] += y: the value is that region already, so nothing is written or counted (S4.8)
+    bint needs_grad
+    Job job
+    int n_kept                       # objects that must live until the call ends
+    PyObject *kept[12]
+
+cdef void begin_call(OpCall *c, OpRow *row, bint inplace) noexcept
+cdef PyObject *keep(OpCall *c, object o) except NULL             # hold it until the call ends; returned borrowed
+cdef void release_call(OpCall *c) noexcept
+
+# The tables that the generator fills and the layers above complete.
+ctypedef int (*rule_fn)(OpCall *c) except -1
+cdef int register_rows(const eager_op_row *rows, int n) except -1
+cdef void register_rule(int family, rule_fn rule) noexcept
+cdef OpRow *op_row(int op) noexcept
+cdef rule_fn rule_of(OpRow *row) noexcept
+cdef str op_name(OpCall *c)                                      # for messages: "add" or "add_"

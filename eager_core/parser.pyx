@@ -1,0 +1,339 @@
+"""Argument parsing, once for all operators, driven by the parameters of the operator's row."""
+import numpy as np
+from cpython.complex cimport PyComplex_ImagAsDouble, PyComplex_RealAsDouble
+from cpython.float cimport PyFloat_AS_DOUBLE
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_SIZE
+
+from eager_core.dtypes cimport (
+    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, code_of, numpy_dtype,
+)
+from eager_core.errors cimport invalid_argument, invalid_type
+from eager_core.op cimport (
+    FAMILY_TERNARY, PARAM_AXES, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_INTS, PARAM_NUMBER, PARAM_OBJECT,
+    PARAM_OPERAND, PARAM_OPTIONAL, PARAM_STR, PARAM_TENSOR, PARAM_TENSORS, SCALAR_BOOL, SCALAR_COMPLEX, SCALAR_FLOAT, SCALAR_INT, eager_param,
+    keep, op_name,
+)
+from eager_core.tensor cimport as_array, copy_of_array, is_tensor, type_name
+
+cdef extern from "Python.h":
+    PyObject *PyTuple_GET_ITEM(PyObject *t, Py_ssize_t i) noexcept
+    int PyUnicode_CompareWithASCIIString(object text, const char *name) noexcept
+    PyObject **PySequence_Fast_ITEMS(object fast) noexcept
+    long long PyLong_AsLongLongAndOverflow(object o, int *overflow) except? -1
+
+cdef enum:
+    MAX_PARAMS = 16
+
+
+cdef TensorBase constant_of(object value):
+    """A constant tensor with the values of an array-like, or None."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        value = np.array(value)
+    if value.dtype.kind not in "biufc":
+        return None
+    return copy_of_array(np.asarray(value))
+
+
+# ---- operands: tensors, numbers, arrays ------------------------------------------------------------------------------------------------
+
+cdef int put_operand(OpCall *c, int slot, object value) except -1:
+    """Python numbers stay C numbers; NumPy arrays and scalars, which have a dtype of their own, become constants."""
+    cdef int overflow = 0
+    if is_tensor(value):
+        c.x[slot] = <PyObject *>value
+        return 1
+    if type(value) is float:
+        c.scalar_kind = SCALAR_FLOAT
+        c.scalar_real = PyFloat_AS_DOUBLE(value)
+        c.scalar_imag = 0.0
+    elif type(value) is bool:
+        c.scalar_kind = SCALAR_BOOL
+        c.scalar_int = value is True
+        c.scalar_real = c.scalar_int
+        c.scalar_imag = 0.0
+    elif type(value) is int:
+        c.scalar_kind = SCALAR_INT
+        c.scalar_int = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            return _put_large_int(c, slot, value)
+        c.scalar_real = <double>c.scalar_int
+        c.scalar_imag = 0.0
+    elif type(value) is complex:
+        c.scalar_kind = SCALAR_COMPLEX
+        c.scalar_real = PyComplex_RealAsDouble(value)
+        c.scalar_imag = PyComplex_ImagAsDouble(value)
+    elif isinstance(value, (np.ndarray, np.generic)):
+        constant = constant_of(value)
+        if constant is None:
+            return 0
+        c.x[slot] = keep(c, constant)
+        return 1
+    else:
+        return 0
+    if c.scalar_at >= 0 or c.row.family == FAMILY_TERNARY:
+        # Room for one number only: this operator resolves numbers when it knows the other operands.
+        c.attrs[3 + slot].o = keep(c, value)
+        return 1
+    c.scalar_at = slot
+    return 1
+
+
+cdef int _put_large_int(OpCall *c, int slot, object value) except -1:
+    if 0 <= value < 2 ** 64:
+        c.x[slot] = keep(c, copy_of_array(np.asarray(value, dtype=np.uint64)))
+        return 1
+    c.scalar_kind = SCALAR_FLOAT
+    c.scalar_real = value
+    c.scalar_imag = 0.0
+    c.scalar_at = slot
+    return 1
+
+
+cdef int _resolve_ternary(OpCall *c) except -1:
+    """where(condition, x, 0.0): a number takes the other side's dtype if its kind allows it."""
+    cdef int slot, dtype
+    for slot in range(1, 3):
+        if c.x[slot] != NULL:
+            continue
+        value = <object>c.attrs[3 + slot].o
+        sample = np.asarray(value)
+        if c.x[3 - slot] != NULL:
+            dtype = (<TensorBase>c.x[3 - slot]).dtype
+            sample = np.asarray(value, dtype=np.result_type(numpy_dtype(dtype), value))
+        c.x[slot] = keep(c, copy_of_array(sample))
+    return 0
+
+
+# ---- attributes ------------------------------------------------------------------------------------------------------------------------
+
+cdef object _number_of(object value):
+    """A NumPy scalar or a 1-element tensor as a Python number; anything else unchanged (S1.7)."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_tensor(value) and (<TensorBase>value).layout.numel == 1:
+        return as_array(<TensorBase>value, False).item()
+    return value
+
+
+cdef object _ints_of(object value, Py_ssize_t *bad):
+    """A tuple of ints, an int, or None with the place of the first element that is none."""
+    if is_tensor(value) or isinstance(value, np.ndarray):
+        array = as_array(<TensorBase>value, False) if is_tensor(value) else value
+        if array.dtype.kind not in "iu" or array.ndim > 1:
+            return None
+        return tuple([int(i) for i in array]) if array.ndim else int(array)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, (list, tuple)):
+        return None
+    found = []
+    for item in value:
+        item = _number_of(item)
+        if type(item) is not int:
+            bad[0] = len(found)
+            return None
+        found.append(item)
+    return tuple(found)
+
+
+cdef str KIND_WORDS(int kind):
+    if kind == PARAM_FLOAT or kind == PARAM_NUMBER:
+        return "double"
+    if kind == PARAM_INT:
+        return "int"
+    if kind == PARAM_BOOL:
+        return "bool"
+    if kind == PARAM_STR:
+        return "str"
+    if kind == PARAM_INTS or kind == PARAM_AXES:
+        return "list or tuple"
+    return "Tensor"
+
+
+cdef int _attribute(OpCall *c, const eager_param *p, object value, str where) except -1:
+    """Convert one attribute; `where` tells the argument in messages: "argument 'axis' (position 1)"."""
+    cdef int kind = p.kind
+    cdef Py_ssize_t bad = -1
+    if kind == PARAM_IGNORED:
+        return 0
+    if kind == PARAM_BOOL:
+        if value is None or type(value) is bool or isinstance(value, np.bool_):
+            c.attrs[p.slot].i = bool(value)
+            return 0
+    elif kind == PARAM_INT:
+        plain = _number_of(value)
+        if type(plain) is int or type(plain) is bool:
+            c.attrs[p.slot].i = plain
+            return 0
+    elif kind == PARAM_FLOAT or kind == PARAM_NUMBER:
+        if kind == PARAM_NUMBER and value is None:
+            return 0
+        plain = _number_of(value)
+        if isinstance(plain, (float, int)):
+            c.attrs[p.slot].f = plain
+            if kind == PARAM_NUMBER:
+                c.attrs[p.slot].o = keep(c, plain)
+            return 0
+    elif kind == PARAM_STR:
+        if isinstance(value, str):
+            c.attrs[p.slot].o = keep(c, value)
+            return 0
+    elif kind == PARAM_DTYPE:
+        c.attrs[p.slot].i = -1 if value is None and not p.required else code_of(value)
+        return 0
+    elif kind == PARAM_OBJECT:
+        c.attrs[p.slot].o = keep(c, value)
+        return 0
+    else:
+        if kind == PARAM_AXES and value is None:
+            return 0
+        ints = _ints_of(value, &bad)
+        if ints is not None:
+            c.attrs[p.slot].o = keep(c, ints)
+            return 0
+        if bad >= 0:
+            invalid_type(f"{op_name(c)}(): {where} must be list of int, but got {type_name(value[bad])} at pos {bad}")
+    invalid_type(f"{op_name(c)}(): {where} must be {KIND_WORDS(kind)}, but got {'None' if value is None else type_name(value)}")
+
+
+cdef int _tensor_list(OpCall *c, const eager_param *p, object value, str where) except -1:
+    if not isinstance(value, (list, tuple)):
+        invalid_argument(f"{op_name(c)}(): {where} must be list of Tensors, but got {_got(value)}")
+    if len(value) == 0:
+        invalid_argument(f"{op_name(c)}(): {where} must be list of Tensors, but got empty list")
+    for item in value:
+        if not is_tensor(item):
+            invalid_argument(f"{op_name(c)}(): {where} must be list of Tensors, but got an element of type {_got(item)}")
+    items = tuple(value)
+    keep(c, items)
+    c.n = len(items)
+    c.x = PySequence_Fast_ITEMS(items)
+    return 0
+
+
+cdef str _got(object value):
+    return "None" if value is None else "Tensor" if is_tensor(value) else type_name(value)
+
+
+# ---- the public signature --------------------------------------------------------------------------------------------------------------
+
+cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObject *names) except -1:
+    """`first` is self, or NULL; then `n` positional arguments, then one per keyword."""
+    cdef PyObject *values[MAX_PARAMS]
+    cdef const eager_param *p = c.row.params
+    cdef int n_params = c.row.n_params, i
+    cdef Py_ssize_t given = 0, k
+    for i in range(n_params):
+        values[i] = NULL
+    if first != NULL:
+        values[0] = first
+        given = 1
+    if given + n > 2 and n_params > 1 and p[1].kind == PARAM_INTS and type(<object>args[1 - given]) is int:
+        # x.reshape(2, 3): the lengths one by one, as in NumPy.
+        lengths = tuple([<object>args[k] for k in range(1 - given, n)])
+        if given == 0:
+            values[0] = args[0]
+        values[1] = keep(c, lengths)
+    else:
+        if given + n > n_params:
+            raise TypeError(f"{op_name(c)}() takes at most {n_params} arguments ({given + n} given). Signature: {c.row.signature.decode()}")
+        for k in range(n):
+            values[given + k] = args[k]
+    if names != NULL:
+        for k in range(PyTuple_GET_SIZE(<tuple>names)):
+            for i in range(n_params):
+                if PyUnicode_CompareWithASCIIString(<object>PyTuple_GET_ITEM(names, k), p[i].name) == 0:
+                    break
+            else:
+                raise TypeError(f"{op_name(c)}() got an unexpected keyword argument '{<object>PyTuple_GET_ITEM(names, k)}'. "
+                                f"Signature: {c.row.signature.decode()}")
+            if values[i] != NULL:
+                raise TypeError(f"{op_name(c)}() got multiple values for argument '{p[i].name.decode()}'")
+            values[i] = args[n + k]
+    for i in range(n_params):
+        if values[i] == NULL:
+            if p[i].required:
+                raise TypeError(f"{op_name(c)}() missing required argument '{p[i].name.decode()}'. Signature: {c.row.signature.decode()}")
+            continue
+        if p[i].kind == PARAM_TENSOR:
+            if not is_tensor(<object>values[i]):
+                _not_a_tensor(c, i, <object>values[i])
+            c.x[p[i].slot] = values[i]
+        elif p[i].kind == PARAM_OPERAND:
+            if not put_operand(c, p[i].slot, <object>values[i]):
+                invalid_type(f"{op_name(c)}(): argument '{p[i].name.decode()}' (position {i}) must be Tensor, number or numpy.ndarray, but got "
+                             f"{_got(<object>values[i])}")
+        elif p[i].kind == PARAM_TENSORS:
+            _tensor_list(c, &p[i], <object>values[i], f"argument '{p[i].name.decode()}' (position {i})")
+        elif p[i].kind != PARAM_IGNORED:
+            _attribute(c, &p[i], <object>values[i], f"argument '{p[i].name.decode()}' (position {i})")
+    if c.row.family == FAMILY_TERNARY:
+        _resolve_ternary(c)
+    elif c.n > 0 and c.x[0] == NULL and c.inplace or (c.n == 2 and c.x[0] == NULL and c.x[1] == NULL):
+        invalid_type(f"{op_name(c)}(): argument '{p[0].name.decode()}' (position 0) must be Tensor, but got a number")
+    return 0
+
+
+cdef int _not_a_tensor(OpCall *c, int position, object value) except -1:
+    invalid_type(f"{op_name(c)}(): argument '{c.row.params[position].name.decode()}' (position {position}) must be Tensor, but got "
+                 f"{_got(value)}")
+
+
+# ---- entry points: tensors, then names and values --------------------------------------------------------------------------------------
+
+cdef int parse_entry(OpCall *c, PyObject **args, Py_ssize_t n, PyObject *names) except -1:
+    """GetTensorFromArgs for every input, then ConstructAttrMapFromPyArgs."""
+    cdef int i, start = c.row.n_inputs, slot
+    cdef Py_ssize_t at
+    cdef const eager_param *p = NULL
+    cdef set seen = None
+    c.entry = True
+    if names != NULL and PyTuple_GET_SIZE(<tuple>names):
+        raise TypeError(f"{op_name(c)}() takes no keyword arguments; attributes are given as name, value, name, value, ...")
+    for i in range(c.row.n_inputs):
+        slot = c.row.input_slots[i]
+        if slot < 0 and (i >= n or type(<object>args[i]) is str):
+            start = i                        # a dispensable input may be left out
+            break
+        _entry_input(c, i, slot, None if i >= n else <object>args[i])
+    if n > start and (n - start) % 2:
+        invalid_argument(f"The number of arguments for attributes should be even but attr_start = {start}, attr_end = {n}.")
+    for at in range(start, n, 2):
+        name = <object>args[at]
+        if type(name) is not str:
+            invalid_argument(f"{op_name(c)}(): argument (position {at}) must be str, but got {_got(name)}")
+        for i in range(c.row.n_params):
+            p = &c.row.params[i]
+            if p.lowlevel != NULL and PyUnicode_CompareWithASCIIString(name, p.lowlevel) == 0:
+                break
+        else:
+            known = [c.row.params[i].lowlevel.decode() for i in range(c.row.n_params) if c.row.params[i].lowlevel != NULL]
+            invalid_argument(f"{op_name(c)}(): unknown attribute '{name}'. It has {', '.join(known) or 'no attributes'}")
+        if seen is None:
+            seen = set()
+        if name in seen:
+            invalid_argument(f"{op_name(c)}(): attribute '{name}' is given twice")
+        seen.add(name)
+        _attribute(c, p, <object>args[at + 1], f"argument (position {at + 1})")
+    for i in range(c.row.n_params):
+        p = &c.row.params[i]
+        if p.required and p.lowlevel != NULL and (seen is None or p.lowlevel.decode() not in seen) and c.attrs[p.slot].o == NULL:
+            invalid_argument(f"{op_name(c)}(): attribute '{p.lowlevel.decode()}' is missing")
+    return 0
+
+
+cdef int _entry_input(OpCall *c, int i, int slot, object value) except -1:
+    cdef str where = f"argument '{c.row.input_names[i].decode()}' (position {i})"
+    if c.row.n_tensors < 0 and slot == 0:
+        return _tensor_list(c, &c.row.params[0], value, where)
+    if value is None and slot < 0:
+        return 0
+    if not is_tensor(value):
+        invalid_argument(f"{op_name(c)}(): {where} must be Tensor, but got {_got(value)}")
+    if slot >= 0:
+        c.x[slot] = <PyObject *>value
+    else:
+        _attribute(c, &c.row.params[-1 - slot], value, where)
+    return 0

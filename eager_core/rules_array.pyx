@@ -1,0 +1,86 @@
+"""Rule of array operators: the kernel is a Python function on NumPy arrays.
+
+In: zero-copy, read-only arrays over the tensors' memory. Out: an array (or a tuple of them) that becomes a tensor without a copy. In
+place, the result is computed first and copied into the target afterwards, so whatever the function refuses leaves the target untouched.
+NumPy releases the GIL inside its own loops.
+"""
+import numpy as np
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+
+from eager_core.dtypes cimport numpy_dtype
+from eager_core.op cimport (
+    FAMILY_ARRAY, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER, keep, register_rule,
+)
+from eager_core.rules_common cimport result, target_of
+from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array
+
+cdef list _functions = []
+
+
+def register_array_functions(list functions):
+    """The kernels, in the generator's order. Called once by the package."""
+    _functions[:] = functions
+
+
+cdef list _attributes(OpCall *c):
+    cdef int i
+    return [_value(c, c.row.params[i].slot, c.row.params[i].kind) for i in range(c.row.n_params)
+            if PARAM_FLOAT <= c.row.params[i].kind < PARAM_IGNORED]
+
+
+cdef object _value(OpCall *c, int k, int kind):
+    if kind == PARAM_FLOAT:
+        return c.attrs[k].f
+    if kind == PARAM_INT:
+        return c.attrs[k].i
+    if kind == PARAM_BOOL:
+        return c.attrs[k].i != 0
+    if kind == PARAM_DTYPE:
+        return numpy_dtype(<int>c.attrs[k].i) if c.attrs[k].i >= 0 else None
+    if kind == PARAM_NUMBER:
+        return None if c.attrs[k].o == NULL else c.attrs[k].f
+    return None if c.attrs[k].o == NULL else <object>c.attrs[k].o
+
+
+cdef TensorBase _tensor_of(object array):
+    """Adopt a fresh array; copy one that is a view of somebody's memory."""
+    if array.base is not None or not array.flags.owndata:
+        return copy_of_array(array)
+    return adopt_array(array)
+
+
+cdef int rule_array(OpCall *c) except -1:
+    cdef TensorBase made
+    cdef int i
+    function = _functions[c.row.kernel]
+    arrays = [None if c.x[i] == NULL else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
+    attributes = _attributes(c)
+    if c.row.n_tensors < 0:
+        # The last attribute of an operator on a list is for backward: the shapes of the tensors.
+        c.attrs[c.row.n_attrs - 1].o = keep(c, [array.shape for array in arrays])
+        answer = function(arrays, *attributes)
+    else:
+        answer = function(*arrays, *attributes)
+    outputs = answer if isinstance(answer, tuple) else (answer,)
+    made = _tensor_of(np.asarray(outputs[0]))
+    if c.inplace:
+        result(c, made.layout, made.dtype)
+        _stage(c, made)
+    else:
+        Py_INCREF(made)
+        c.out = <PyObject *>made
+    if len(outputs) > 1:
+        more = tuple([_tensor_of(np.asarray(one)) for one in outputs[1:]])
+        Py_INCREF(more)
+        c.more_out = <PyObject *>more
+    return 0
+
+
+cdef void _stage(OpCall *c, TensorBase made):
+    Py_XDECREF(c.stage)
+    Py_INCREF(made)
+    c.stage = <PyObject *>made
+
+
+register_rule(FAMILY_ARRAY, rule_array)

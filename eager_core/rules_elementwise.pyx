@@ -1,0 +1,293 @@
+"""Rules of elementwise operators: unary, binary, where, clip, scale, cast."""
+import numpy as np
+from libc.math cimport INFINITY, fabs, floor
+
+from eager_core.dtypes cimport (
+    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE,
+    code_of, numpy_dtype,
+)
+from eager_core.errors cimport invalid_type
+from eager_core.kernel_tables cimport ufunc_object
+from eager_core.layout cimport Layout, SCALAR_LAYOUT
+from eager_core.op cimport (
+    FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, OpCall, RESULT_BOOL, RESULT_FLOAT,
+    RESULT_LOGICAL, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_cast_loop, eager_loop, keep, op_name, register_rule,
+)
+from eager_core.rules_common cimport (
+    Kernel, broadcast, find_kernel, keep_python, may_share, no_loop, operand, promoted, put_double, put_number, result, same_elements,
+    target_of, writable,
+)
+from eager_core.tensor cimport TensorBase, as_array
+from eager_core.tracer cimport begin_plan, plan_constant, plan_tensor
+
+
+cdef void _flat(OpCall *c, Kernel kernel, int operands, Py_ssize_t n) noexcept:
+    """One contiguous loop; the caller sets the input pointers and steps."""
+    cdef TensorBase out = writable(c)
+    c.job.kind = JOB_LOOP
+    c.job.loop = kernel.call
+    c.job.data = kernel.data
+    c.job.dims[0] = n
+    c.job.args[operands] = out.data
+    c.job.steps[operands] = DTYPES[out.dtype].itemsize
+
+
+cdef void _begin(OpCall *c, Kernel kernel, Layout shape, int operands) noexcept:
+    begin_plan(&c.job, shape, operands + 1)
+    c.job.plan.loop = kernel.call
+    c.job.plan.data = kernel.data
+    plan_tensor(&c.job, operands, writable(c))
+
+
+cdef void _unary_job(OpCall *c, Kernel kernel, TensorBase x) noexcept:
+    if x.layout.contiguous and writable(c).layout.contiguous:
+        _flat(c, kernel, 1, x.layout.numel)
+        c.job.args[0] = x.data
+        c.job.steps[0] = DTYPES[x.dtype].itemsize
+    else:
+        _begin(c, kernel, x.layout, 1)
+        plan_tensor(&c.job, 0, x)
+
+
+cdef int rule_unary(OpCall *c) except -1:
+    cdef TensorBase x = <TensorBase>c.x[0]
+    cdef int dtype = x.dtype
+    cdef Kernel kernel
+    if c.row.dtype_rule == RESULT_FLOAT:
+        dtype = DTYPES[dtype].float_of
+    kernel = find_kernel(c, dtype)
+    if kernel.call == NULL:
+        return _by_numpy(c)
+    result(c, x.layout, kernel.result)
+    _unary_job(c, kernel, operand(c, 0, dtype))
+    return 0
+
+
+cdef int rule_binary(OpCall *c) except -1:
+    cdef TensorBase x, y, out
+    cdef int dtype = promoted(c), at
+    cdef Layout shape
+    cdef Kernel kernel
+    cdef char *number
+    if c.row.dtype_rule == RESULT_FLOAT:
+        dtype = DTYPES[dtype].float_of
+    kernel = find_kernel(c, dtype)
+    if kernel.call == NULL or (c.scalar_at < 0 and _mixed_signs(c, dtype)):
+        return _by_numpy(c)
+    if c.scalar_at >= 0:
+        at = 1 - c.scalar_at
+        x = <TensorBase>c.x[at]
+        result(c, x.layout, kernel.result)
+        x = operand(c, at, dtype)
+        number = put_number(c, 0, dtype)
+        if x.layout.contiguous and writable(c).layout.contiguous:
+            _flat(c, kernel, 2, x.layout.numel)
+            c.job.args[at] = x.data
+            c.job.steps[at] = DTYPES[dtype].itemsize
+            c.job.args[1 - at] = number
+            c.job.steps[1 - at] = 0
+        else:
+            _begin(c, kernel, x.layout, 2)
+            plan_tensor(&c.job, at, x)
+            plan_constant(&c.job, 1 - at, number)
+        return 0
+    x = <TensorBase>c.x[0]
+    y = <TensorBase>c.x[1]
+    shape = broadcast(c, x.layout, y.layout)
+    result(c, shape, kernel.result)
+    x = operand(c, 0, dtype)
+    y = operand(c, 1, dtype)
+    out = writable(c)
+    if x.layout.contiguous and y.layout.contiguous and out.layout.contiguous and (
+            x.layout.numel == shape.numel or x.layout.numel == 1) and (y.layout.numel == shape.numel or y.layout.numel == 1):
+        _flat(c, kernel, 2, shape.numel)
+        c.job.args[0] = x.data
+        c.job.args[1] = y.data
+        c.job.steps[0] = DTYPES[dtype].itemsize if x.layout.numel == shape.numel else 0
+        c.job.steps[1] = DTYPES[dtype].itemsize if y.layout.numel == shape.numel else 0
+    else:
+        _begin(c, kernel, shape, 2)
+        plan_tensor(&c.job, 0, x)
+        plan_tensor(&c.job, 1, y)
+    return 0
+
+
+cdef bint _mixed_signs(OpCall *c, int dtype) noexcept:
+    """int64 against uint64 promotes to float64, but NumPy compares the two exactly."""
+    return (c.row.dtype_rule == RESULT_BOOL and DTYPES[dtype].kind == KIND_FLOAT
+            and DTYPES[(<TensorBase>c.x[0]).dtype].kind == KIND_INT and DTYPES[(<TensorBase>c.x[1]).dtype].kind == KIND_INT)
+
+
+cdef object _number(OpCall *c):
+    if c.scalar_kind == SCALAR_BOOL:
+        return bool(c.scalar_int)
+    if c.scalar_kind == SCALAR_INT:
+        return c.scalar_int
+    if c.scalar_kind == SCALAR_FLOAT:
+        return c.scalar_real
+    return complex(c.scalar_real, c.scalar_imag)
+
+
+cdef int _by_numpy(OpCall *c) except -1:
+    """No loop that may be called directly: let the ufunc itself compute, into memory of its own."""
+    cdef int i
+    cdef TensorBase shape_giver = <TensorBase>c.x[0 if c.scalar_at != 0 else 1]
+    cdef Layout shape = shape_giver.layout
+    if c.row.kernel < 0:
+        no_loop(c, shape_giver.dtype)
+    ufunc = ufunc_object(c.row.kernel)
+    arguments = [_number(c) if i == c.scalar_at else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
+    if c.row.dtype_rule == RESULT_FLOAT:
+        for i in range(c.n):
+            if i != c.scalar_at and DTYPES[(<TensorBase>c.x[i]).dtype].kind < KIND_FLOAT:
+                arguments[i] = arguments[i].astype(numpy_dtype(DTYPES[(<TensorBase>c.x[i]).dtype].float_of))
+    if c.n == 2 and c.scalar_at < 0:
+        shape = broadcast(c, shape, (<TensorBase>c.x[1]).layout)
+    samples = [a.reshape(-1)[:0] if i != c.scalar_at else a for i, a in enumerate(arguments)]
+    try:
+        # On no elements: tells the dtype of the result, or that there is no such operation.
+        dtype = ufunc(*samples).dtype
+    except TypeError:
+        no_loop(c, shape_giver.dtype)
+
+    result(c, shape, code_of(dtype))
+    if c.inplace:
+        # The kernel may fail half-way (integer powers do): nothing may have been written then.
+        target = as_array(writable(c), True)
+
+        def compute():
+            target[...] = ufunc(*arguments)
+    else:
+        target = as_array(writable(c), True)
+
+        def compute():
+            ufunc(*arguments, out=target)
+    return keep_python(c, compute)
+
+
+cdef int rule_where(OpCall *c) except -1:
+    """where(condition, x, y); in place the target is input 0 of the table's order: where_(condition, x, y) writes x."""
+    cdef TensorBase condition = <TensorBase>c.x[0], x, y
+    cdef TensorBase side
+    cdef Layout shape = condition.layout
+    cdef int dtype, i
+    cdef Kernel kernel
+    if condition.dtype != EAGER_BOOL:
+        invalid_type(f"{op_name(c)}(): argument 'condition' must have dtype bool, but got {DTYPES[condition.dtype].name.decode()}")
+    dtype = -1
+    for i in range(1, 3):
+        if c.x[i] != NULL:
+            side = <TensorBase>c.x[i]
+            dtype = side.dtype if dtype < 0 else PROMOTE[dtype][side.dtype]
+            shape = broadcast(c, shape, side.layout)
+    kernel = find_kernel(c, dtype)
+    result(c, shape, dtype)
+    _begin(c, kernel, shape, 3)
+    plan_tensor(&c.job, 0, condition)
+    plan_tensor(&c.job, 1, operand(c, 1, dtype))
+    plan_tensor(&c.job, 2, operand(c, 2, dtype))
+    return 0
+
+
+cdef int rule_clip(OpCall *c) except -1:
+    """attrs: min, max (o == NULL: absent). A fractional bound turns integers into floating point, as a Python number does elsewhere."""
+    cdef TensorBase x = <TensorBase>c.x[0]
+    cdef int dtype = x.dtype, k
+    cdef Kernel kernel
+    cdef char *low
+    cdef char *high
+    if DTYPES[dtype].kind == KIND_COMPLEX or DTYPES[dtype].kind == KIND_BOOL:
+        no_loop(c, dtype)
+    for k in range(2):
+        if c.attrs[k].o == NULL:
+            c.attrs[k].f = INFINITY if k else -INFINITY
+        elif DTYPES[dtype].kind == KIND_INT and (c.attrs[k].f != floor(c.attrs[k].f) or fabs(c.attrs[k].f) > 9e15):
+            dtype = EAGER_FLOAT64
+    if DTYPES[dtype].kind == KIND_INT:
+        return _clip_integers(c, dtype)
+    kernel = find_kernel(c, dtype)
+    if kernel.call == NULL:
+        return _clip_by_numpy(c, dtype, c.attrs[0].f, c.attrs[1].f)
+    result(c, x.layout, dtype)
+    x = operand(c, 0, dtype)
+    low = put_double(c, 0, c.attrs[0].f, dtype)
+    high = put_double(c, 1, c.attrs[1].f, dtype)
+    if x.layout.contiguous and writable(c).layout.contiguous:
+        _flat(c, kernel, 3, x.layout.numel)
+        c.job.args[0] = x.data
+        c.job.steps[0] = DTYPES[dtype].itemsize
+        c.job.args[1] = low
+        c.job.steps[1] = 0
+        c.job.args[2] = high
+        c.job.steps[2] = 0
+    else:
+        _begin(c, kernel, x.layout, 3)
+        plan_tensor(&c.job, 0, x)
+        plan_constant(&c.job, 1, low)
+        plan_constant(&c.job, 2, high)
+    return 0
+
+
+cdef int _clip_integers(OpCall *c, int dtype) except -1:
+    """Bounds beyond the dtype's range do not bind."""
+    info = np.iinfo(numpy_dtype(dtype))
+    low = info.min if c.attrs[0].o == NULL else min(max(int(c.attrs[0].f), info.min), info.max)
+    high = info.max if c.attrs[1].o == NULL else min(max(int(c.attrs[1].f), info.min), info.max)
+    return _clip_by_numpy(c, dtype, low, high)
+
+
+cdef int _clip_by_numpy(OpCall *c, int dtype, low, high) except -1:
+    array = as_array(<TensorBase>c.x[0], False)
+    result(c, (<TensorBase>c.x[0]).layout, dtype)
+    target = as_array(writable(c), True)
+
+    def compute():
+        np.clip(array, low, high, out=target)
+    return keep_python(c, compute)
+
+
+cdef int rule_scale(OpCall *c) except -1:
+    """attrs: scale, bias, bias_after_scale."""
+    cdef TensorBase x = <TensorBase>c.x[0]
+    cdef int dtype = x.dtype
+    cdef Kernel kernel
+    if DTYPES[dtype].kind == KIND_BOOL:
+        no_loop(c, dtype)
+    if DTYPES[dtype].kind == KIND_INT and (c.attrs[0].f != floor(c.attrs[0].f) or c.attrs[1].f != floor(c.attrs[1].f)):
+        dtype = EAGER_FLOAT64
+    kernel = find_kernel(c, dtype)
+    c.scale.scale = c.attrs[0].f
+    c.scale.bias = c.attrs[1].f
+    if DTYPES[dtype].kind == KIND_INT:
+        c.scale.iscale = <long long>c.attrs[0].f
+        c.scale.ibias = <long long>c.attrs[1].f
+    c.scale.bias_after_scale = c.attrs[2].i != 0
+    kernel.data = &c.scale
+    kernel.result = dtype
+    result(c, x.layout, dtype)
+    _unary_job(c, kernel, operand(c, 0, dtype))
+    return 0
+
+
+cdef int rule_cast(OpCall *c) except -1:
+    """attrs: dtype (-1: as it is). Also assign and clone: a copy."""
+    cdef TensorBase x = <TensorBase>c.x[0]
+    cdef int dtype = x.dtype
+    cdef Kernel kernel
+    if c.row.n_attrs > 0 and c.attrs[0].i >= 0:
+        dtype = <int>c.attrs[0].i
+    kernel.call = eager_cast_loop(x.dtype, dtype)
+    kernel.data = NULL
+    result(c, x.layout, dtype)
+    if c.inplace and c.stage == NULL:
+        return 0                 # the values are there already
+    _unary_job(c, kernel, x)
+    return 0
+
+
+register_rule(FAMILY_UNARY, rule_unary)
+register_rule(FAMILY_BINARY, rule_binary)
+register_rule(FAMILY_TERNARY, rule_where)
+register_rule(FAMILY_CLIP, rule_clip)
+register_rule(FAMILY_SCALE, rule_scale)
+register_rule(FAMILY_CAST, rule_cast)

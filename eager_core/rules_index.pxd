@@ -1,0 +1,2 @@
+cdef bint is_basic(object index) noexcept
+cdef object numpy_index(object index)

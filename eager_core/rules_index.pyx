@@ -1,0 +1,251 @@
+"""Rules of reading and writing by index: basic indexes are views and regions, all others go through NumPy."""
+import numpy as np
+cimport cython
+from cpython.ref cimport Py_INCREF
+from cpython.object cimport PyObject
+from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
+
+from eager_core._generated.op_ids cimport SET_ALL
+from eager_core.dtypes cimport DTYPES, EAGER_BOOL, KIND_INT, numpy_dtype
+from eager_core.errors cimport invalid_argument, out_of_range
+from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, shape_list, shape_text, strided_layout
+from eager_core.op cimport (
+    FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, JOB_PLAN, OpCall, eager_cast_loop, keep, op_name, register_rule,
+)
+from eager_core.rules_common cimport check_kind, keep_python, may_share, promoted, put_number, same_elements, target_of
+from eager_core.tensor cimport TensorBase, adopt_array, alias, as_array, is_tensor, type_name
+from eager_core.tracer cimport begin_plan, contiguous_copy, plan_constant, plan_tensor
+
+
+cdef struct Region:              # a layout being built, axis by axis
+    int ndim
+    int axis                     # next axis of the source
+    Py_ssize_t offset            # in elements
+    Py_ssize_t[9] dims
+    Py_ssize_t[9] strides
+
+
+cdef int _take_int(Region *r, Layout source, Py_ssize_t i) except -1:
+    cdef Py_ssize_t n = source.dims[r.axis]
+    if i < -n or i >= n:
+        out_of_range(f"index {i} is out of range for axis {r.axis} with length {n}")
+    r.offset += (i + n if i < 0 else i) * source.strides[r.axis]
+    r.axis += 1
+    return 0
+
+
+cdef int _take_slice(Region *r, Layout source, object item) except -1:
+    cdef Py_ssize_t start, stop, step, length
+    PySlice_Unpack(item, &start, &stop, &step)
+    length = PySlice_AdjustIndices(source.dims[r.axis], &start, &stop, step)
+    if length:
+        r.offset += start * source.strides[r.axis]
+    r.dims[r.ndim] = length
+    r.strides[r.ndim] = source.strides[r.axis] * step
+    r.ndim += 1
+    r.axis += 1
+    return 0
+
+
+cdef int _take_all(Region *r, Layout source, int axes) except -1:
+    cdef int i
+    for i in range(axes):
+        r.dims[r.ndim] = source.dims[r.axis]
+        r.strides[r.ndim] = source.strides[r.axis]
+        r.ndim += 1
+        r.axis += 1
+    return 0
+
+
+cdef bint _is_int(object item) noexcept:
+    return type(item) is int or (isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_)))
+
+
+cdef object _plain(object item):
+    """A 0-d integer tensor or array is an integer; everything else stays."""
+    cdef TensorBase t
+    if is_tensor(item):
+        t = <TensorBase>item
+        if t.layout.ndim == 0 and DTYPES[t.dtype].kind == KIND_INT:
+            return int(as_array(t, False)[()])
+    elif isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
+        return int(item)
+    return item
+
+
+cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
+    """The region of a basic index (ints, slices, None, ellipsis), or None if the index is an advanced one."""
+    cdef Region r
+    cdef int consumed = 0, given
+    cdef bint ellipsis = False
+    r.ndim = r.axis = 0
+    r.offset = 0
+    if type(index) is int:                      # u[t]: the hot one
+        if source.ndim == 0:
+            out_of_range("too many indices: a 0-d tensor takes none but ... and None")
+        _take_int(&r, source, index)
+        _take_all(&r, source, source.ndim - 1)
+        offset[0] = r.offset
+        return strided_layout(r.ndim, r.dims, r.strides)
+    items = index if type(index) is tuple else (index,)
+    plain = []
+    for item in items:
+        item = _plain(item)
+        if item is None:
+            pass
+        elif item is Ellipsis:
+            if ellipsis:
+                out_of_range("an index can only have a single ellipsis ('...')")
+            ellipsis = True
+        elif _is_int(item) or type(item) is slice:
+            consumed += 1
+        else:
+            return None
+        plain.append(item)
+    if consumed > source.ndim:
+        out_of_range(f"too many indices: {consumed} for a tensor of shape {shape_text(source)}")
+    if len(plain) + source.ndim - consumed > 9 and sum([item is None for item in plain]) + source.ndim - consumed > 9:
+        invalid_argument("the result of the index would have more than 9 axes")
+    for item in plain:
+        if item is None:
+            if r.ndim == 9:
+                invalid_argument("the result of the index would have more than 9 axes")
+            r.dims[r.ndim] = 1
+            r.strides[r.ndim] = 0
+            r.ndim += 1
+        elif item is Ellipsis:
+            _take_all(&r, source, source.ndim - consumed)
+        elif type(item) is slice:
+            _take_slice(&r, source, item)
+        else:
+            _take_int(&r, source, item)
+    _take_all(&r, source, source.ndim - r.axis)
+    offset[0] = r.offset
+    return strided_layout(r.ndim, r.dims, r.strides)
+
+
+cdef object numpy_index(object index):
+    """An advanced index for NumPy, with tensors and arrays copied: what backward uses later cannot change under it."""
+    if type(index) is tuple:
+        return tuple([numpy_index(item) for item in index])
+    if is_tensor(index):
+        return as_array(<TensorBase>index, False).copy()
+    if isinstance(index, (np.ndarray, list)):
+        array = np.array(index) if not isinstance(index, list) else np.array([numpy_index(item) for item in index])
+        if array.size == 0 and isinstance(index, list):
+            array = array.astype(np.int64)
+        if array.dtype.kind not in "iub":
+            out_of_range(f"index arrays must be of integers or bool, but got dtype {array.dtype}")
+        return array
+    if index is None or index is Ellipsis or isinstance(index, (int, np.integer, np.bool_, slice)):
+        return index
+    out_of_range(f"an index must be ints, slices, None, ..., or integer or bool arrays and tensors, but got {type_name(index)}")
+
+
+cdef int rule_getitem(OpCall *c) except -1:
+    """attrs: index. Basic: a view. (Advanced indexes are another operator; `read` chooses.)"""
+    cdef TensorBase x = <TensorBase>c.x[0], view
+    cdef Py_ssize_t offset = 0
+    cdef Layout layout = basic_region(x.layout, <object>c.attrs[0].o, &offset)
+    view = alias(x, layout, x.data + offset * DTYPES[x.dtype].itemsize)
+    Py_INCREF(view)
+    c.out = <PyObject *>view
+    c.is_view = True
+    if not x.layout.contiguous:
+        layout = basic_region(contiguous_layout(x.layout.ndim, x.layout.dims), <object>c.attrs[0].o, &c.region_offset)
+        Py_INCREF(layout)
+        c.region = <PyObject *>layout
+    return 0
+
+
+cdef bint is_basic(object index) noexcept:
+    """Whether an index is made of ints, slices, None and ellipsis only."""
+    if type(index) is int or type(index) is slice:
+        return True
+    for item in index if type(index) is tuple else (index,):
+        item = _plain(item)
+        if not (item is None or item is Ellipsis or _is_int(item) or type(item) is slice):
+            return False
+    return True
+
+
+cdef TensorBase _fit_value(OpCall *c, TensorBase value, TensorBase part):
+    """The value as the region will take it: leading axes of length 1 dropped, apart in memory if it overlaps in another order."""
+    cdef Layout old = value.layout
+    cdef int i, extra = old.ndim - part.layout.ndim
+    if extra > 0:
+        for i in range(extra):
+            if old.dims[i] != 1:
+                break
+        else:
+            value = alias(value, strided_layout(part.layout.ndim, &old.dims[extra], &old.strides[extra]), value.data)
+            keep(c, value)
+    old = value.layout
+    extra = part.layout.ndim - old.ndim
+    for i in range(old.ndim):
+        if extra < 0 or (old.dims[i] != 1 and old.dims[i] != part.layout.dims[extra + i]):
+            invalid_argument(f"{op_name(c)}(): a value of shape {shape_text(old)} cannot be broadcast to the region of shape "
+                             f"{shape_text(part.layout)}")
+    if may_share(value, part) and not same_elements(value, part):
+        value = contiguous_copy(value, part.dtype)
+        keep(c, value)
+    return value
+
+
+cdef int rule_setitem(OpCall *c) except -1:
+    """attrs: index (SET_ALL: none, the whole tensor). Input 1 is the value: a tensor, a number, or zero when there is no input 1."""
+    cdef TensorBase x = target_of(c), part = x, value
+    cdef Py_ssize_t offset = 0
+    cdef int dtype
+    cdef Layout layout = x.layout
+    if c.row.kernel != SET_ALL:
+        layout = basic_region(x.layout, <object>c.attrs[0].o, &offset)
+        part = alias(x, layout, x.data + offset * DTYPES[x.dtype].itemsize)
+        part.root = x if x.root is None else x.root
+        if not x.layout.contiguous:
+            layout = basic_region(contiguous_layout(x.layout.ndim, x.layout.dims), <object>c.attrs[0].o, &c.region_offset)
+            Py_INCREF(layout)
+            c.region = <PyObject *>layout
+            layout = part.layout
+    if not x.layout.contiguous and overlaps_itself(x.layout):
+        invalid_argument(f"{op_name(c)}(): elements of the tensor overlap each other in memory; clone() it first")
+    Py_INCREF(x)
+    c.out = <PyObject *>x
+    Py_INCREF(part)
+    c.written = <PyObject *>part
+    if c.n == 2 and c.scalar_at < 0:
+        value = <TensorBase>c.x[1]
+        check_kind(c, value.dtype)
+        if c.row.kernel != SET_ALL and value.root is part.root and not value.pinned and same_elements(value, part):
+            c.nothing = True
+            return 0
+        value = _fit_value(c, value, part)
+        if value.layout.contiguous and layout.contiguous and value.layout.numel == layout.numel:
+            c.job.kind = JOB_LOOP
+            c.job.loop = eager_cast_loop(value.dtype, x.dtype)
+            c.job.data = NULL
+            c.job.args[0] = value.data
+            c.job.args[1] = part.data
+            c.job.dims[0] = layout.numel
+            c.job.steps[0] = DTYPES[value.dtype].itemsize
+            c.job.steps[1] = DTYPES[x.dtype].itemsize
+            return 0
+        begin_plan(&c.job, layout, 2)
+        c.job.plan.loop = eager_cast_loop(value.dtype, x.dtype)
+        plan_tensor(&c.job, 0, value)
+    else:
+        if c.scalar_at < 0:
+            c.scalar_int = 0
+            c.scalar_real = c.scalar_imag = 0.0
+        elif <int>c.scalar_kind > <int>DTYPES[x.dtype].kind:
+            check_kind(c, promoted(c))
+        begin_plan(&c.job, layout, 2)
+        c.job.plan.loop = eager_cast_loop(x.dtype, x.dtype)
+        plan_constant(&c.job, 0, put_number(c, 0, x.dtype))
+    c.job.plan.data = NULL
+    plan_tensor(&c.job, 1, part)
+    return 0
+
+
+register_rule(FAMILY_GETITEM, rule_getitem)
+register_rule(FAMILY_SETITEM, rule_setitem)

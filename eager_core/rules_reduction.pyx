@@ -1,0 +1,241 @@
+"""Rules of reductions and of row-wise kernels (softmax): an axis disappears, or everything happens along it."""
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t
+
+from eager_core.dtypes cimport (
+    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_INT64, EAGER_UINT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT,
+)
+from eager_core.errors cimport invalid_argument, unimplemented
+from eager_core._generated.op_ids cimport UFUNC_DIVIDE
+from eager_core.kernel_tables cimport ufunc_loop
+from eager_core.layout cimport Layout, contiguous_layout, same_layout, shape_text, strided_layout
+from eager_core.op cimport (
+    FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP, JOB_REDUCE, JOB_ROWS, OpCall, RESULT_FLOAT, RESULT_LOGICAL, eager_cast_loop, eager_row_loop,
+    keep, op_name, register_rule,
+)
+from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, operand, put_double, result, writable
+from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, new_tensor
+from eager_core.tracer cimport begin_plan, contiguous_copy, plan_constant, plan_tensor
+
+cdef enum Start:                 # op table's attribute `start` of a reduction
+    START_ZERO, START_ONE, START_FIRST
+
+
+cdef unsigned int reduced_axes(OpCall *c, object axes, int ndim) except? 0xffffffff:
+    """Bit mask of the axes that disappear; None and the empty list mean all of them."""
+    cdef unsigned int mask = 0, bit
+    if axes is None:
+        return (1 << ndim) - 1
+    if not isinstance(axes, tuple):
+        axes = (axes,)
+    if not axes:
+        return (1 << ndim) - 1
+    for axis in axes:
+        bit = 1 << axis_of(c, axis, ndim, "axis")
+        if mask & bit:
+            invalid_argument(f"{op_name(c)}(): axis {axis} is given twice in {list(axes)}")
+        mask |= bit
+    return mask if ndim else 0
+
+
+cdef int rule_reduction(OpCall *c) except -1:
+    """attrs: axis, keepdim, dtype, start, mean. The kernel is a binary loop run with its first operand as its result."""
+    cdef TensorBase x = <TensorBase>c.x[0], out, seen
+    cdef Layout layout = x.layout
+    cdef int dtype = x.dtype, i, n = 0, ndim = layout.ndim
+    cdef unsigned int mask = reduced_axes(c, None if c.attrs[0].o == NULL else <object>c.attrs[0].o, ndim)
+    cdef bint keepdim = c.attrs[1].i != 0
+    cdef int start = <int>c.attrs[3].i
+    cdef bint mean = c.attrs[4].i != 0
+    cdef Py_ssize_t[9] dims
+    cdef Py_ssize_t[9] kept_dims
+    cdef Py_ssize_t count = 1
+    cdef Kernel kernel
+    if c.row.dtype_rule == RESULT_FLOAT:
+        dtype = DTYPES[dtype].float_of
+    elif c.row.dtype_rule == RESULT_LOGICAL:
+        dtype = EAGER_BOOL
+    elif start != START_FIRST and DTYPES[dtype].kind <= KIND_INT:
+        dtype = EAGER_UINT64 if DTYPES[dtype].name[0] == b"u" else EAGER_INT64
+    if c.attrs[2].i >= 0:
+        dtype = <int>c.attrs[2].i
+    for i in range(ndim):
+        if mask >> i & 1:
+            kept_dims[i] = 1
+            count *= layout.dims[i]
+        else:
+            kept_dims[i] = layout.dims[i]
+        if keepdim or not mask >> i & 1:
+            dims[n] = kept_dims[i]
+            n += 1
+    if start == START_FIRST and count == 0:
+        invalid_argument(f"{op_name(c)}(): the axes reduced have no elements, and there is no smallest or largest of none")
+    kernel = find_kernel(c, dtype)
+    if kernel.call == NULL:
+        no_loop(c, dtype)
+    result(c, contiguous_layout(n, dims), dtype)
+    out = writable(c)
+    x = x if x.dtype == dtype else contiguous_copy(x, dtype)
+    keep(c, x)
+    # The result seen with the reduced axes as length 1: it stands still along them.
+    seen = new_tensor(out.storage, contiguous_layout(ndim, kept_dims), out.data, dtype)
+    keep(c, seen)
+    begin_plan(&c.job, seen.layout, 2)
+    c.job.init = c.job.plan
+    c.job.init.loop = eager_cast_loop(dtype, dtype)
+    _start(c, x, seen, start, mask)
+    begin_plan(&c.job, x.layout, 3)
+    c.job.plan.loop = kernel.call
+    c.job.plan.data = kernel.data
+    plan_tensor(&c.job, 0, seen)
+    plan_tensor(&c.job, 1, x)
+    plan_tensor(&c.job, 2, seen)
+    c.job.kind = JOB_REDUCE
+    c.job.divide = NULL
+    if mean:
+        _divide(c, out, count)
+    return 0
+
+
+cdef int _start(OpCall *c, TensorBase x, TensorBase seen, int start, unsigned int mask) except -1:
+    """The plan that puts the start value into the result: 0, 1, or the first elements."""
+    cdef int i
+    cdef int itemsize = DTYPES[seen.dtype].itemsize
+    for i in range(seen.layout.ndim):
+        c.job.init.strides[1][i] = seen.layout.strides[i] * itemsize
+        c.job.init.strides[0][i] = 0
+        if start == START_FIRST and not mask >> i & 1:
+            c.job.init.strides[0][i] = x.layout.strides[i] * itemsize
+    c.job.init.pointers[1] = seen.data
+    c.job.init.data = NULL
+    if start == START_FIRST:
+        c.job.init.pointers[0] = x.data
+    else:
+        c.job.init.pointers[0] = put_double(c, 0, 1.0 if start == START_ONE else 0.0, seen.dtype)
+    return 0
+
+
+cdef int _divide(OpCall *c, TensorBase out, Py_ssize_t count) except -1:
+    cdef int itemsize = DTYPES[out.dtype].itemsize
+    c.job.divide = ufunc_loop(UFUNC_DIVIDE, out.dtype).call
+    c.job.divide_data = ufunc_loop(UFUNC_DIVIDE, out.dtype).data
+    c.job.args[0] = out.data
+    c.job.args[1] = put_double(c, 1, <double>count, out.dtype)
+    c.job.args[2] = out.data
+    c.job.dims[0] = out.layout.numel
+    c.job.steps[0] = c.job.steps[2] = itemsize
+    c.job.steps[1] = 0
+    return 0
+
+
+cdef TensorBase _axis_last(TensorBase t, int axis):
+    """The same elements with `axis` moved to the end."""
+    cdef Py_ssize_t[9] dims
+    cdef Py_ssize_t[9] strides
+    cdef int i, n = 0
+    for i in range(t.layout.ndim):
+        if i != axis:
+            dims[n] = t.layout.dims[i]
+            strides[n] = t.layout.strides[i]
+            n += 1
+    dims[n] = t.layout.dims[axis]
+    strides[n] = t.layout.strides[axis]
+    return alias(t, strided_layout(n + 1, dims, strides), t.data)
+
+
+cdef TensorBase _axis_back(TensorBase t, int axis):
+    """Undo _axis_last."""
+    cdef Py_ssize_t[9] dims
+    cdef Py_ssize_t[9] strides
+    cdef int i, n = 0, last = t.layout.ndim - 1
+    for i in range(last + 1):
+        if i == axis:
+            dims[i] = t.layout.dims[last]
+            strides[i] = t.layout.strides[last]
+        else:
+            dims[i] = t.layout.dims[n]
+            strides[i] = t.layout.strides[n]
+            n += 1
+    return alias(t, strided_layout(last + 1, dims, strides), t.data)
+
+
+cdef int rule_rows(OpCall *c) except -1:
+    """attrs: axis. One or two inputs of one shape; the kernel wants the axis last and contiguous."""
+    cdef TensorBase x = <TensorBase>c.x[0], moved, y = None, written
+    cdef int dtype = DTYPES[x.dtype].float_of, axis
+    cdef Py_ssize_t length, rows, one = 1
+    if DTYPES[dtype].kind == KIND_COMPLEX:
+        no_loop(c, dtype)
+    axis = axis_of(c, c.attrs[0].i, x.layout.ndim, "axis")
+    result(c, x.layout, dtype)
+    if x.layout.ndim == 0:
+        x = new_tensor(x.storage, contiguous_layout(1, &one), x.data, x.dtype)
+        keep(c, x)
+    length = x.layout.dims[axis]
+    rows = x.layout.numel // length if length else 0
+    c.job.kind = JOB_ROWS
+    c.job.rows = eager_row_loop(-1 - c.row.kernel, dtype)
+    c.job.dims[0] = rows
+    c.job.dims[1] = length
+    if axis == x.layout.ndim - 1 and writable(c).layout.contiguous:
+        written = writable(c)
+        x = _contiguous(c, x, dtype)
+        if c.n == 2:
+            y = _contiguous(c, <TensorBase>c.x[1], dtype)
+    else:
+        x = _contiguous(c, _axis_last(x, axis), dtype)
+        if c.n == 2:
+            y = _contiguous(c, _axis_last(<TensorBase>c.x[1], axis), dtype)
+        written = empty_tensor(x.layout, dtype)
+        keep(c, written)
+        moved = _axis_back(written, axis)
+        Py_INCREF(moved)
+        if c.stage != NULL:
+            keep(c, <object>c.stage)
+            Py_DECREF(<object>c.stage)
+        c.stage = <PyObject *>moved
+    c.job.args[0] = x.data
+    c.job.args[1] = NULL if y is None else y.data
+    c.job.args[2] = written.data
+    return 0
+
+
+cdef TensorBase _contiguous(OpCall *c, TensorBase t, int dtype):
+    if not t.layout.contiguous or t.dtype != dtype:
+        t = contiguous_copy(t, dtype)
+    keep(c, t)
+    return t
+
+
+cdef int rule_unreduce(OpCall *c) except -1:
+    """attrs: layout (a Layout), axis, keepdim. Each element is repeated along the axes that a reduction had removed."""
+    cdef TensorBase x = <TensorBase>c.x[0], seen
+    cdef Layout target = <Layout>c.attrs[0].o
+    cdef unsigned int mask = reduced_axes(c, None if c.attrs[1].o == NULL else <object>c.attrs[1].o, target.ndim)
+    cdef Py_ssize_t[9] dims
+    cdef Py_ssize_t[9] strides
+    cdef int i, n = 0
+    for i in range(target.ndim):
+        dims[i] = 1
+        strides[i] = 0
+        if not mask >> i & 1:
+            dims[i] = target.dims[i]
+            strides[i] = x.layout.strides[n]
+            n += 1
+        elif c.attrs[2].i:
+            n += 1
+    seen = alias(x, strided_layout(target.ndim, dims, strides), x.data)
+    keep(c, seen)
+    result(c, target, x.dtype)
+    begin_plan(&c.job, target, 2)
+    c.job.plan.loop = eager_cast_loop(x.dtype, x.dtype)
+    c.job.plan.data = NULL
+    plan_tensor(&c.job, 0, seen)
+    plan_tensor(&c.job, 1, <TensorBase>c.out)
+    return 0
+
+
+register_rule(FAMILY_REDUCTION, rule_reduction)
+register_rule(FAMILY_UNREDUCE, rule_unreduce)
+register_rule(FAMILY_ROWS, rule_rows)

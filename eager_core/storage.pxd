@@ -1,0 +1,35 @@
+from libc.stdint cimport uint32_t, uint64_t
+
+from eager_core.layout cimport Layout
+
+cdef struct VersionCounter:
+    uint64_t current                 # what inplace_version shows (S4.1)
+    Py_ssize_t snapshots             # saved tensors alive; with none, where a write falls is of no interest
+    uint64_t whole                   # version of the last write, while a snapshot was alive, that touched everything
+    uint64_t base                    # version that stamp 0 stands for
+    uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
+
+cdef class Storage:
+    """Owner of a block of memory and of its version counter; everything that shares the memory shares this object."""
+    cdef char *data
+    cdef Py_ssize_t nbytes
+    cdef int granule                 # bytes that one write stamp stands for
+    cdef VersionCounter version
+    cdef object owner                # None: our allocator; else the object whose memory is borrowed
+    cdef object __weakref__
+
+cdef Storage allocate(Py_ssize_t nbytes, int itemsize)                          # uninitialised
+cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner)
+
+# S4.5, S5.13: count a write, and remember where it fell if anybody may ask.
+cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize) except -1
+cdef bint untouched_slow(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept
+
+cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize) except -1:
+    s.version.current += 1
+    if s.version.snapshots == 0:
+        return 0
+    return bump_region_slow(s, data, layout, itemsize)
+
+cdef inline bint untouched(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept:
+    return s.version.current == snapshot or untouched_slow(s, snapshot, data, layout, itemsize)

@@ -1,0 +1,136 @@
+"""The tensor struct and how one is made. Operators and methods are attached above, in ``eager_api``."""
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from libc.string cimport memcpy
+
+from eager_core.dtypes cimport DTYPES, EAGER_MAX_NDIM, code_of_numpy, numpy_dtype
+from eager_core.errors cimport invalid_argument, invalid_type
+from eager_core.layout cimport contiguous_layout, shape_list, strided_layout
+from eager_core.storage cimport allocate, borrow
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    static PyObject *eager_new(PyObject *base, PyTypeObject *type, PyObject *no_arguments)
+    { return ((PyTypeObject *)base)->tp_new(type, no_arguments, NULL); }
+    """
+    object eager_new(PyObject *base, PyTypeObject *tp, PyObject *no_arguments)
+    bint PyObject_TypeCheck(object o, PyTypeObject *tp) noexcept
+    int PyArray_SetBaseObject(cnp.ndarray array, PyObject *base) except -1
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.PyArray_Descr *descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
+                                void *data, int flags, PyObject *obj)
+    PyTypeObject PyArray_Type
+
+cdef tuple _no_arguments = ()
+
+
+@cython.freelist(256)
+cdef class TensorBase:
+    pass
+
+
+# Results are of the public type, but are made by the base's constructor: the public one, which users may call, leaves an empty tensor,
+# and that costs time. The public type adds no field, so its objects may be made so.
+cdef PyTypeObject *_public = <PyTypeObject *>TensorBase
+
+
+cdef void register_tensor_type(type public):
+    global _public
+    Py_INCREF(public)
+    _public = <PyTypeObject *>public
+
+
+cdef bint is_tensor(object o) noexcept:
+    return PyObject_TypeCheck(o, _public)
+
+
+cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype):
+    cdef TensorBase made = <TensorBase>eager_new(<PyObject *>TensorBase, _public, <PyObject *>_no_arguments)
+    made.storage = storage
+    made.layout = layout
+    made.data = data
+    made.dtype = dtype
+    made._stop_gradient = True
+    made._name = ""
+    return made
+
+
+cdef TensorBase empty_tensor(Layout layout, int dtype):
+    cdef int itemsize = DTYPES[dtype].itemsize
+    cdef Storage storage = allocate(layout.numel * itemsize, itemsize)
+    if not layout.contiguous:
+        layout = contiguous_layout(layout.ndim, layout.dims)
+    return new_tensor(storage, layout, storage.data, dtype)
+
+
+cdef TensorBase alias(TensorBase t, Layout layout, char *data):
+    return new_tensor(t.storage, layout, data, t.dtype)
+
+
+cdef object as_array(TensorBase t, bint writable):
+    """Zero-copy. The array keeps the storage alive, not the tensor object."""
+    cdef cnp.npy_intp[9] dims
+    cdef cnp.npy_intp[9] strides
+    cdef int i, itemsize = DTYPES[t.dtype].itemsize
+    cdef object descr = numpy_dtype(t.dtype)
+    for i in range(t.layout.ndim):
+        dims[i] = t.layout.dims[i]
+        strides[i] = t.layout.strides[i] * itemsize
+    Py_INCREF(descr)             # PyArray_NewFromDescr steals it
+    array = PyArray_NewFromDescr(&PyArray_Type, <cnp.PyArray_Descr *><PyObject *>descr, t.layout.ndim, dims, strides, t.data,
+                                 cnp.NPY_ARRAY_WRITEABLE if writable else 0, NULL)
+    Py_INCREF(t.storage)         # stolen as well
+    PyArray_SetBaseObject(<cnp.ndarray>array, <PyObject *>t.storage)
+    return array
+
+
+cdef int _supported(cnp.ndarray array) except -1:
+    cdef int code = code_of_numpy(array.dtype)
+    if code < 0:
+        invalid_type(f"dtype {array.dtype} is not supported. Supported: bool, int8 to int64, uint8 to uint64, float32, float64, "
+                     "complex64, complex128 (in native byte order)")
+    if array.ndim > EAGER_MAX_NDIM:
+        invalid_argument(f"a tensor has at most {EAGER_MAX_NDIM} axes, but the array has {array.ndim}")
+    return code
+
+
+cdef TensorBase adopt_array(object source):
+    """The array must be the library's own: nobody else may write to it. Copied only if its memory cannot be described."""
+    cdef cnp.ndarray array = source
+    cdef int code = _supported(array), i
+    cdef int itemsize = DTYPES[code].itemsize
+    cdef Py_ssize_t[9] dims
+    cdef Py_ssize_t[9] strides
+    cdef Storage storage
+    if not array.flags.c_contiguous or not array.flags.aligned or not array.flags.writeable:
+        return copy_of_array(array)
+    for i in range(array.ndim):
+        dims[i] = array.shape[i]
+    storage = borrow(<char *>cnp.PyArray_DATA(array), array.nbytes, itemsize, array)
+    return new_tensor(storage, contiguous_layout(array.ndim, dims), storage.data, code)
+
+
+cdef TensorBase copy_of_array(object source):
+    cdef cnp.ndarray array = source
+    cdef int code = _supported(array), i
+    cdef Py_ssize_t[9] dims
+    cdef TensorBase made
+    for i in range(array.ndim):
+        dims[i] = array.shape[i]
+    made = empty_tensor(contiguous_layout(array.ndim, dims), code)
+    if array.flags.c_contiguous:
+        memcpy(made.data, cnp.PyArray_DATA(array), array.nbytes)
+    else:
+        (<cnp.ndarray>as_array(made, True))[...] = array
+    return made
+
+
+cdef str type_name(object o):
+    """The type as the reference's messages spell it: ``numpy.ndarray``, ``int``."""
+    cls = type(o)
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"

@@ -1,0 +1,74 @@
+"""TensorWrapper: a value kept for backward, the snapshot of its version, and its recovery (S5)."""
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from eager_core.dtypes cimport DTYPES
+from eager_core.errors cimport precondition_not_met, version_error
+from eager_core.grad_mode cimport grad_enabled
+from eager_core.grad_node cimport AccumulationNode, SavedTensor
+from eager_core.layout cimport Layout, shape_text
+from eager_core.storage cimport Storage, untouched
+from eager_core.tensor cimport new_tensor
+
+
+cdef int save_tensor(GradNode node, int k, TensorBase t, int source, bint private_copy) except -1:
+    """Keep storage, geometry and version: never the tensor object, so that no cycle can arise (S5.6)."""
+    cdef SavedTensor *kept = &node.saved[k]
+    save_meta(node, k, t, source)
+    Py_INCREF(t.storage)
+    kept.storage = <PyObject *>t.storage
+    kept.data = t.data
+    kept.version = t.storage.version.current
+    kept.private_copy = private_copy
+    t.storage.version.snapshots += 1
+    if t._name:
+        Py_INCREF(t._name)
+        kept.name = <PyObject *>t._name
+    return 0
+
+
+cdef int save_meta(GradNode node, int k, TensorBase t, int source) except -1:
+    """Keep shape and dtype only: no memory, no version check (S5.2)."""
+    cdef SavedTensor *kept = &node.saved[k]
+    Py_INCREF(t.layout)
+    kept.layout = <PyObject *>t.layout
+    kept.dtype = t.dtype
+    kept.source = source
+    return 0
+
+
+cdef TensorBase recover(GradNode node, int k):
+    cdef SavedTensor *kept = &node.saved[k]
+    cdef Storage storage
+    cdef TensorBase made
+    cdef GradNode history
+    if k >= node.n_saved or kept.storage == NULL:
+        precondition_not_met(f"{node.name()} has no saved tensor {k}")
+    storage = <Storage>kept.storage
+    if not untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
+        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, _explanation(node, kept))
+    made = new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
+    if not grad_enabled():
+        return made
+    # create_graph: the value gets the history of the version that was saved (S5.10).
+    if kept.source >= OUTPUT:
+        history = node
+        made.slot = kept.source - OUTPUT
+    elif kept.source < node.n_edges:
+        history = node.edge(kept.source)
+        made.slot = node.edge_slot(kept.source)
+    else:
+        history = None
+    if history is not None:
+        made._stop_gradient = False
+        if type(history) is AccumulationNode:
+            made.accumulator = <AccumulationNode>history
+        else:
+            made.grad_node = history
+    return made
+
+
+cdef str _explanation(GradNode node, SavedTensor *kept):
+    role = "output" if kept.source >= OUTPUT else f"input {kept.source}"
+    return (f"It was saved as {role} of {node.name()}, shape {shape_text(<Layout>kept.layout)}, dtype "
+            f"{DTYPES[kept.dtype].name.decode()}. Clone it before the write, or move the write after backward.")

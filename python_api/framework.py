@@ -1,0 +1,113 @@
+"""What concerns the library as a whole: default dtype, place, eager mode."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from eager_core.place import CPUPlace
+from python_api import dtypes
+
+__all__ = ["CPUPlace", "as_dtype", "get_default_dtype", "in_dynamic_mode", "set_default_dtype"]
+
+_default_dtype: np.dtype[Any] = dtypes.float32
+
+
+def as_dtype(spec: Any, caller: str) -> np.dtype[Any]:
+    """Return the dtype that the user means.
+
+    Parameters
+    ----------
+    spec : numpy.dtype, str, NumPy scalar type, or bool, int, float, complex
+    caller : str
+        The function that the error names.
+
+    Raises
+    ------
+    TypeError
+        There is no such dtype, or the library does not have it.
+    """
+    if spec is not None:
+        try:
+            dtype: np.dtype[Any] = np.dtype(spec)
+        except (TypeError, ValueError):
+            pass
+        else:
+            if dtype in dtypes.SUPPORTED:
+                return dtype
+    shown = spec if isinstance(spec, str) else getattr(spec, "__name__", spec)
+    raise TypeError(f"(InvalidType) {caller}(): dtype {shown} is not supported. Supported: {dtypes.NAMES}")
+
+
+def set_default_dtype(d: Any) -> None:
+    """Set the dtype that Python floats get, for all threads: float32 (at the start) or float64. Complex numbers follow it.
+
+    Parameters
+    ----------
+    d : str, numpy.dtype or NumPy scalar type
+
+    Raises
+    ------
+    TypeError
+        Any other dtype.
+    """
+    global _default_dtype  # noqa: PLW0603
+    try:
+        dtype = as_dtype(d, "set_default_dtype")
+    except TypeError:
+        dtype = dtypes.bool
+    if dtype not in (dtypes.float32, dtypes.float64):
+        raise TypeError(f"(InvalidType) set_default_dtype only supports [float32, float64], but received {getattr(d, '__name__', d)}")
+    _default_dtype = dtype
+
+
+def get_default_dtype() -> str:
+    """Return the name of the default dtype, ``"float32"`` or ``"float64"``. It compares equal to the dtype object, too."""
+    return _default_dtype.name
+
+
+def default_float() -> np.dtype[Any]:
+    """Return the dtype of Python floats."""
+    return _default_dtype
+
+
+def default_complex() -> np.dtype[Any]:
+    """Return the dtype of Python complex numbers."""
+    return dtypes.complex64 if _default_dtype == dtypes.float32 else dtypes.complex128
+
+
+def check_place(place: Any, caller: str) -> None:
+    """Accept None, ``"cpu"`` and `CPUPlace`; the library has nothing else.
+
+    Raises
+    ------
+    ValueError
+        Another device is named.
+    TypeError
+        Not a place at all.
+    """
+    if place is None or isinstance(place, CPUPlace):
+        return
+    if not isinstance(place, str):
+        raise TypeError(f"(InvalidType) {caller}(): place must be None, str or CPUPlace, but got {type(place).__name__}")
+    if place.lower() != "cpu":
+        raise ValueError(f"(InvalidArgument) {caller}(): there is no place {place!r}: tensors live on the cpu")
+
+
+def in_dynamic_mode() -> bool:
+    """Return True: every operator runs at once, there is no other mode."""
+    return True
+
+
+@contextlib.contextmanager
+def _test_eager_guard(place: Any = None) -> Iterator[None]:
+    """Enter eager mode, which is the only one: changes nothing. Kept for programs written for the reference.
+
+    Parameters
+    ----------
+    place : None, str or CPUPlace
+    """
+    check_place(place, "_test_eager_guard")
+    yield
