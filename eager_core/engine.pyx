@@ -19,6 +19,7 @@ from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list
 from eager_core.op cimport (
     FAMILY_BINARY, FAMILY_GETITEM, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, FAMILY_VIEW, OpCall, begin_call, op_row,
 )
+from eager_core.tracer cimport add_into_region, clear_region, contiguous_copy
 from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, is_tensor, type_name, wants_grad
 
 
@@ -76,11 +77,30 @@ cdef TensorBase region_view(TensorBase g, Layout region, Py_ssize_t offset):
     return view
 
 
-cdef int zero_in_place(TensorBase t) except -1:
+# The three things that are done to a region of a gradient. Recorded (create_graph) they are operators on a view like any other; else they
+# are kernels on memory that nobody else sees, which costs a third.
+
+cdef TensorBase copy_region(TensorBase g, Layout region, Py_ssize_t offset):
+    if grad_enabled():
+        return call_1(OP_ASSIGN, region_view(g, region, offset))
+    return contiguous_copy(alias(g, region, g.data + offset * DTYPES[g.dtype].itemsize), g.dtype)
+
+
+cdef int zero_region(TensorBase g, Layout region, Py_ssize_t offset) except -1:
     cdef OpCall c
+    if not grad_enabled():
+        return clear_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize)
+    view = region_view(g, region, offset)
     begin_call(&c, op_row(OP_ZERO), True)
-    c.inline_x[0] = <PyObject *>t
+    c.inline_x[0] = <PyObject *>view
     dygraph_function(&c)
+    return 0
+
+
+cdef int add_region(TensorBase g, Layout region, Py_ssize_t offset, TensorBase piece) except -1:
+    if not grad_enabled() and piece.dtype == g.dtype:
+        return add_into_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize, piece)
+    call_2_in_place(OP_ADD, region_view(g, region, offset), piece)
     return 0
 
 
@@ -306,6 +326,8 @@ cdef class Run:
                 whole = g if same_shape(g.layout, layout) else alias(g, contiguous_layout(layout.ndim, layout.dims), g.data)
             return self.deliver(source, target, slot, whole)
         place = &self.slots[self.states[self.find(target)].first_slot + slot]
+        if place.dense != NULL and exclusive(place.dense) and (<TensorBase>place.dense).layout.contiguous:
+            return add_region(<TensorBase>place.dense, region, offset, g)
         if place.pieces == NULL:
             pieces = []
             Py_INCREF(pieces)
@@ -319,7 +341,7 @@ cdef class Run:
         """Add the pieces into the dense gradient, which is made or copied only if it must be."""
         cdef Py_ssize_t at = self.states[self.find(node)].first_slot + slot
         cdef list pieces
-        cdef TensorBase dense, view
+        cdef TensorBase dense
         cdef PyObject *old
         if self.slots[at].pieces == NULL:
             return 0
@@ -336,8 +358,7 @@ cdef class Run:
         self.slots[at].dense = <PyObject *>dense
         Py_XDECREF(old)
         for g, region, offset in pieces:
-            view = region_view(dense, <Layout>region, offset)
-            call_2_in_place(OP_ADD, view, <TensorBase>g)
+            add_region(dense, <Layout>region, offset, <TensorBase>g)
         return 0
 
     # ---- running ----
@@ -475,22 +496,17 @@ cdef class Run:
 
     cdef int run_region_write(self, GradNode node, Py_ssize_t first) except -1:
         """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""
-        cdef TensorBase g, part
+        cdef TensorBase g
         cdef GradNode before = node.next_0, value = node.next_1
-        cdef PyObject *moved
         if not (<TensorBase>self.slots[first].dense).layout.contiguous or (before is not None and not exclusive(self.slots[first].dense)):
             g = call_1(OP_ASSIGN, <TensorBase>self.slots[first].dense)
         else:
             g = <TensorBase>self.slots[first].dense
         Py_CLEAR(self.slots[first].dense)
         if value is not None:
-            part = region_view(g, node.region, node.region_offset)
-            part = call_1(OP_ASSIGN, part)
-            self.deliver(node, value, node.slot_1, part)
+            self.deliver(node, value, node.slot_1, copy_region(g, node.region, node.region_offset))
         if before is not None:
-            part = region_view(g, node.region, node.region_offset)
-            zero_in_place(part)
-            part = None
+            zero_region(g, node.region, node.region_offset)
             self.deliver(node, before, node.slot_0, g)
         return 0
 

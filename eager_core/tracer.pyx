@@ -2,12 +2,14 @@
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
+from eager_core._generated.op_ids cimport UFUNC_ADD
 from eager_core.dtypes cimport DTYPES
+from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.op cimport (
     JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_REDUCE, JOB_ROWS, eager_cast_loop, eager_run_plan,
 )
 from eager_core.storage cimport Storage
-from eager_core.tensor cimport empty_tensor
+from eager_core.tensor cimport alias, as_array, empty_tensor
 
 
 cdef void run_job(Job *job) noexcept:
@@ -86,6 +88,38 @@ cdef int copy_into(TensorBase target, TensorBase source) except -1:
         job.plan.data = NULL
         plan_tensor(&job, 0, source)
         plan_tensor(&job, 1, target)
+    run_job(&job)
+    return 0
+
+
+cdef int clear_region(TensorBase t, Layout region, char *data) except -1:
+    cdef Job job
+    cdef double[2] zero
+    cdef TensorBase part = alias(t, region, data)
+    zero[0] = zero[1] = 0.0
+    begin_plan(&job, region, 2)
+    job.plan.loop = eager_cast_loop(t.dtype, t.dtype)
+    job.plan.data = NULL
+    plan_constant(&job, 0, <char *>zero)
+    plan_tensor(&job, 1, part)
+    run_job(&job)
+    return 0
+
+
+cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase addend) except -1:
+    cdef Job job
+    cdef Loop *add = ufunc_loop(UFUNC_ADD, t.dtype)
+    cdef TensorBase part = alias(t, region, data)
+    if add.call == NULL:
+        target = as_array(part, True)
+        target += as_array(addend, False)
+        return 0
+    begin_plan(&job, region, 3)
+    job.plan.loop = add.call
+    job.plan.data = add.data
+    plan_tensor(&job, 0, part)
+    plan_tensor(&job, 1, addend)
+    plan_tensor(&job, 2, part)
     run_job(&job)
     return 0
 
