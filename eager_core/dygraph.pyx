@@ -48,7 +48,7 @@ cdef object dygraph_outputs(OpCall *c):
 
 
 cdef int _run(OpCall *c) except -1:
-    cdef GradNode node = None, before = None
+    cdef GradNode node = None, before = None, value = None
     cdef int before_slot = 0
     cdef TensorBase target = None, root
     c.needs_grad = compute_require_grad(c)                           # ComputeRequireGrad
@@ -72,6 +72,8 @@ cdef int _run(OpCall *c) except -1:
             before_slot = root.slot
         if c.row.family != FAMILY_SETITEM:
             node = _begin_node(c)
+        elif c.n == 2 and c.x[1] != NULL:
+            value = gradient_edge(<TensorBase>c.x[1])
     trace_op(c)                                                      # the GIL is released in here, and only here
     if c.inplace:
         if c.written != NULL:
@@ -80,7 +82,7 @@ cdef int _run(OpCall *c) except -1:
             bump_region(target.storage, target.data, target.layout, DTYPES[target.dtype].itemsize)
     if c.needs_grad:
         if c.row.family == FAMILY_SETITEM:
-            _record_setitem(c, target, before, before_slot)
+            _record_setitem(c, target, value, before, before_slot)
         else:
             _finish_node(c, node)
             if c.inplace:
@@ -189,21 +191,18 @@ cdef int _own(OpCall *c, GradNode node) except -1:
     return 0
 
 
-cdef int _record_setitem(OpCall *c, TensorBase target, GradNode before, int before_slot) except -1:
+cdef int _record_setitem(OpCall *c, TensorBase target, GradNode value, GradNode before, int before_slot) except -1:
     """The written region's gradient goes to the value, the rest on to the previous history."""
-    cdef TensorBase root = root_of(target), part = <TensorBase>c.written, value = None
-    cdef GradNode edge = None
+    cdef TensorBase root = root_of(target), part = <TensorBase>c.written
     cdef Layout region = part.layout
     cdef Py_ssize_t offset
-    if c.n == 2 and c.x[1] != NULL:
-        value = <TensorBase>c.x[1]
-        edge = gradient_edge(value)
     if c.region != NULL:
         region = <Layout>c.region
         offset = c.region_offset
     else:
         offset = (part.data - root.data) // DTYPES[part.dtype].itemsize
-    return record_region_write(root, region, offset, edge, value.slot if value is not None else 0, before, before_slot)
+    return record_region_write(root, region, offset, value, (<TensorBase>c.x[1]).slot if value is not None else 0, before,
+                               before_slot)
 
 
 cdef int _finish_view(OpCall *c) except -1:

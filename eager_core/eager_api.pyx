@@ -226,6 +226,8 @@ cdef class Tensor(TensorBase):
 
     def __init__(self, data=None, stop_gradient=True, str name=""):
         cdef TensorBase made
+        if self.layout.numel or self.root is not None or not is_leaf(self):
+            raise RuntimeError("(PermissionDenied) this tensor is initialised already; use set_value() or copy_() to change its elements")
         if data is not None:
             made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)
             if made is None:

@@ -476,6 +476,8 @@ cdef class Run:
                 grads[i] = self.slots[first + i].dense
             try:
                 backward(node, grads, results)
+                if node.cleared:
+                    freed_error(node.name())         # by another thread that ran the same graph while a kernel of ours was at work
                 # The gradient itself is not needed any more: a result that shares it may be the only holder now.
                 for i in range(node.n_outputs):
                     Py_CLEAR(self.slots[first + i].dense)

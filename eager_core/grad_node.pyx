@@ -86,6 +86,7 @@ cdef class GradNode:
     cdef void clear(self):
         """What a pass without retain_graph leaves: no values, no edges, so that memory goes as the pass goes (S5.7)."""
         self.cleared = True
+        self.n_edges = 0
         self.release_saved()
         self.next_0 = None
         self.next_1 = None

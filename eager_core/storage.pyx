@@ -1,7 +1,8 @@
 """Memory, its version counter, and the memory of where it was written."""
 cimport cython
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 
+from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
 
 cdef extern from "kernels/kernels.h":
@@ -13,34 +14,6 @@ cdef extern from "kernels/kernels.h":
         const Py_ssize_t *strides
     void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp) nogil
     int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit) nogil
-
-# Small blocks come from free lists by size: malloc and free cost about 35 ns together, a list about 4. The lists are guarded by the GIL.
-cdef enum:
-    BLOCK_STEP = 64
-    BLOCK_BINS = 17                  # blocks of 64 .. 1024 bytes
-    BLOCKS_KEPT = 256                # per bin
-cdef void *_blocks[17][256]
-cdef int[17] _kept
-
-
-cdef char *take_block(Py_ssize_t nbytes) noexcept:
-    cdef Py_ssize_t bin = (nbytes + BLOCK_STEP - 1) // BLOCK_STEP
-    if bin < BLOCK_BINS:
-        if _kept[bin]:
-            _kept[bin] -= 1
-            return <char *>_blocks[bin][_kept[bin]]
-        nbytes = bin * BLOCK_STEP
-    return <char *>malloc(nbytes if nbytes else 1)
-
-
-cdef void give_block(char *data, Py_ssize_t nbytes) noexcept:
-    cdef Py_ssize_t bin = (nbytes + BLOCK_STEP - 1) // BLOCK_STEP
-    if bin < BLOCK_BINS and _kept[bin] < BLOCKS_KEPT:
-        _blocks[bin][_kept[bin]] = data
-        _kept[bin] += 1
-    else:
-        free(data)
-
 
 # no_gc: the only object field is the owner of borrowed memory, which knows nothing of the storage.
 @cython.final
