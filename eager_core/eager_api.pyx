@@ -5,7 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, 
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memset
 
-from eager_core import array_ops, gradient_helpers, printing
+from eager_core import array_kernels, gradient_helpers, printing
 from eager_core._generated import names as generated_names
 from eager_core.place import CPUPlace
 
@@ -61,7 +61,7 @@ cdef extern from "_generated/op_doors.h":
 
 register_rows(eager_op_rows, N_OPS)
 register_ufuncs(generated_names.UFUNCS)
-rules_array.register_array_functions([getattr(array_ops, name) for name in generated_names.ARRAY_FUNCTIONS])
+rules_array.register_array_functions([array_kernels.find(name) for name in generated_names.ARRAY_FUNCTIONS])
 
 
 # ---- the three doors of an operator ----------------------------------------------------------------------------------------------------
@@ -811,7 +811,7 @@ def _scatter_sum(TensorBase x not None, index, shape):
     return dygraph_function(&c)
 
 
-gradient_helpers._ops.update(FUNCTIONS, constant=_constant, pick=_pick, scatter_sum=_scatter_sum)
+gradient_helpers.OPS.update(FUNCTIONS, constant=_constant, pick=_pick, scatter_sum=_scatter_sum)
 
 
 def core_ops_info():

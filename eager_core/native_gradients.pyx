@@ -3,7 +3,7 @@ import numpy as np
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
-from eager_core import gradient_helpers as helpers
+from eager_core.gradient_helpers import core as helpers
 from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_RESHAPE, OP_UNREDUCE
 from eager_core.dtypes cimport EAGER_COMPLEX64, numpy_dtype
 from eager_core.dygraph cimport call_1, call_ints, call_number, call_object, dygraph_function
@@ -29,6 +29,12 @@ cdef TensorBase saved_operand(GradNode node, int k):
     dtype = numpy_dtype(node.out_dtype)
     number = complex(node.attrs[0].f, node.attrs[1].f) if dtype.kind == "c" else node.attrs[0].f
     return adopt_array(np.array(number, dtype=dtype if dtype.kind in "fc" else np.float64))
+
+
+cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot):
+    if grads[slot] != NULL:
+        return <TensorBase>grads[slot]
+    return adopt_array(np.zeros(shape_list(node.output_layout(slot)), numpy_dtype(node.output_dtype(slot))))
 
 
 cdef tuple shape_of(GradNode node, int k):

@@ -261,6 +261,11 @@ cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObje
             if not is_tensor(<object>values[i]):
                 _not_a_tensor(c, i, <object>values[i])
             c.x[p[i].slot] = values[i]
+        elif p[i].kind == PARAM_OPTIONAL:
+            if <object>values[i] is not None:
+                if not is_tensor(<object>values[i]):
+                    _not_a_tensor(c, i, <object>values[i])
+                c.x[p[i].slot] = values[i]
         elif p[i].kind == PARAM_OPERAND:
             if not put_operand(c, p[i].slot, <object>values[i]):
                 invalid_type(f"{op_name(c)}(): argument '{p[i].name.decode()}' (position {i}) must be Tensor, number or numpy.ndarray, but got "

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 
 from .model import Op
@@ -31,6 +32,8 @@ class Compiler:
         self.uses: list[int] = []
         self.used: list[int] = []                       # slots of the formula at hand
         self.edge = 0
+        self.modules: set[str] = set()                  # of gradient_helpers
+        self.gradients_used: set[str] = set()
 
     def fail(self, message: str) -> None:
         raise ValueError(f"operator table, row {self.op.name!r}: {message}")
@@ -89,16 +92,19 @@ class Compiler:
         return ""
 
     def name(self, name: str) -> str:
-        if name == self.gradient:
+        if name == self.gradient or re.fullmatch(r"grad_[1-9]", name):
+            self.gradients_used.add(name)
             return name
-        if name in self.tensors or name == "out":
+        if name in self.tensors or re.fullmatch(r"out(_[1-9])?", name):
             return f"s{self.slot(name, False)}"
         self.fail(f"unknown name {name!r} in a formula")
         return ""
 
     def call(self, node: ast.Call) -> str:
-        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "helpers":
-            return f"<TensorBase?>helpers.{node.func.attr}({', '.join(self.argument(a) for a in node.args)})"
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            self.modules.add(node.func.value.id)
+            function = f"{node.func.value.id}_helpers.{node.func.attr}"
+            return f"<TensorBase?>{function}({', '.join(self.argument(a) for a in node.args)})"
         if not isinstance(node.func, ast.Name):
             self.fail(f"cannot call {ast.unparse(node.func)!r}")
             return ""

@@ -26,7 +26,8 @@ def saved_of(op: Op, compiler: Compiler) -> list[tuple[str, bool, int]]:
 
 def source_code(op: Op, name: str, meta: bool) -> int:
     names = [p.name for p in op.tensors]
-    return (names.index(name) if name in names else 16) + (64 if meta else 0)
+    number = names.index(name) if name in names else 16 + int(name[4:] or 0)
+    return number + (64 if meta else 0)
 
 
 def ufunc_names(ops: tuple[Op, ...]) -> list[str]:
@@ -91,7 +92,7 @@ def rows_header(ops: tuple[Op, ...], compilers: dict[str, Compiler]) -> str:
         rows.append(
             f"    {{{number}, {c_string(op.name)}, {c_string(op.lowlevel)}, {c_string(op.node_name)}, FAMILY_{op.family.upper()}, "
             f"{kernel_code(op, ufuncs, arrays)}, RESULT_{op.dtypes.upper()}, {n_tensors}, {len(attributes)}, "
-            f"{{{', '.join(map(str, op.defaults)) or '0'}}}, 1, {int(op.inplace)}, {differentiable}u, {len(saved)}, {{{sources}}}, {{{uses}}}, "
+            f"{{{', '.join(map(str, op.defaults)) or '0'}}}, {len(op.results)}, {int(op.inplace)}, {differentiable}u, {len(saved)}, {{{sources}}}, {{{uses}}}, "
             f"{len(op.inputs)}, inputs_{op.name}, input_slots_{op.name}, {len(op.results)}, results_{op.name}, "
             f"{len(op.params)}, {f'params_{op.name}' if params else 'NULL'}, {c_string(op.public_signature)}, {c_string(op.doc)}}},")
     lines += ["", f"static const eager_op_row eager_op_rows[] = {{", *rows, "};", ""]
@@ -109,22 +110,29 @@ def ids(ops: tuple[Op, ...]) -> str:
 
 
 def gradients(ops: tuple[Op, ...], compilers: dict[str, Compiler], compiled: dict[str, list[tuple[int, str, list[int]]]]) -> str:
+    modules = sorted({module for compiler in compilers.values() for module in compiler.modules})
     native = sorted({op.grad for op in ops if isinstance(op.grad, str) and op.grad not in ("view", "native")})
     lines = [
         f'"""Backward functions of all operators. {BANNER}"""', "# cython: warn.unused=False",
-        "from cpython.object cimport PyObject", "", "from eager_core import gradient_helpers as helpers",
+        "from cpython.object cimport PyObject", "",
+        *(f"from eager_core.gradient_helpers import {module} as {module}_helpers" for module in modules),
         "from eager_core._generated.op_ids cimport *", "from eager_core.dtypes cimport EAGER_COMPLEX64",
         "from eager_core.dygraph cimport call_1, call_2, call_3, call_ints, call_number, call_object",
         "from eager_core.engine cimport register_backward", "from eager_core.grad_node cimport GradNode",
-        f"from eager_core.native_gradients cimport conj, give, object_of, saved_operand, shape_of, {', '.join(native)}",
+        f"from eager_core.native_gradients cimport conj, give, gradient_of, object_of, saved_operand, shape_of, {', '.join(native)}",
         "from eager_core.tensor cimport TensorBase", "",
     ]
     for op in ops:
         if not isinstance(op.grad, dict):
             continue
         gradient = compilers[op.name].gradient
-        lines += ["", f"cdef int {op.name}_backward(GradNode node, PyObject **grads, PyObject **results) except -1:",
-                  f"    cdef TensorBase {gradient} = <TensorBase>grads[0]"]
+        lines += ["", f"cdef int {op.name}_backward(GradNode node, PyObject **grads, PyObject **results) except -1:"]
+        if len(op.results) == 1 or op.family == "view":
+            lines.append(f"    cdef TensorBase {gradient} = <TensorBase>grads[0]")
+        else:
+            # Of several results only some may have been used: the others' gradients are zero.
+            lines += [f"    cdef TensorBase {name} = gradient_of(node, grads, {int(name[5:] or 0)})"
+                      for name in sorted(compilers[op.name].gradients_used)]
         slots = sorted({k for _, _, used in compiled[op.name] for k in used if not compilers[op.name].order[k][1]})
         if slots:
             lines.append("    cdef TensorBase " + ", ".join(f"s{k} = None" for k in slots))

@@ -1,4 +1,4 @@
-"""Kernels of array operators: functions of read-only NumPy arrays that return new arrays."""
+"""Joining, picking, and parts of complex numbers."""
 from __future__ import annotations
 
 from typing import Any

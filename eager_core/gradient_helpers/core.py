@@ -1,4 +1,4 @@
-"""Gradient formulas that need more than a line, written with the public, differentiable operators so that they differentiate again."""
+"""Gradient helpers of the core rows."""
 from __future__ import annotations
 
 import math
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import OPS
+
 if TYPE_CHECKING:
     from eager_core import Tensor
 
 Axes = int | tuple[int, ...] | None
-_ops: dict[str, Any] = {}                    # functional names and internal operators; filled by the package when it is complete
 
 
 def _constant(array: Any) -> Tensor:
-    return _ops["constant"](array)           # type: ignore[no-any-return]
+    return OPS["constant"](array)           # type: ignore[no-any-return]
 
 
 def zeros_like(t: Tensor) -> Tensor:
@@ -33,23 +34,23 @@ def sign_grad(grad: Tensor, x: Tensor) -> Tensor:
     """Zero for real x. For z / |z| the change along the radius vanishes: (grad - s Re(conj(s) grad)) / |z|."""
     if x.dtype.kind != "c":
         return zeros_like(grad)
-    s, length = _ops["sign"](x), _ops["abs"](x)
+    s, length = OPS["sign"](x), OPS["abs"](x)
     at_zero = length.equal(0.0)
-    across = (grad - s * _ops["real"](s.conj() * grad)) / _ops["where"](at_zero, 1.0, length)
-    return _ops["where"](at_zero, zeros_like(across), across)      # type: ignore[no-any-return]
+    across = (grad - s * OPS["real"](s.conj() * grad)) / OPS["where"](at_zero, 1.0, length)
+    return OPS["where"](at_zero, zeros_like(across), across)      # type: ignore[no-any-return]
 
 
 def pow_grad_x(grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """grad y x^(y-1); where y is 0 the power is the constant 1, also at x = 0."""
     constant = y.equal(0.0)
-    slope = y * _ops["pow"](x, _ops["where"](constant, 1.0, y) - 1.0)
-    return grad * _ops["where"](constant, zeros_like(slope), slope.conj())
+    slope = y * OPS["pow"](x, OPS["where"](constant, 1.0, y) - 1.0)
+    return grad * OPS["where"](constant, zeros_like(slope), slope.conj())
 
 
 def pow_grad_y(grad: Tensor, x: Tensor, y: Tensor, out: Tensor) -> Tensor:
     """grad x^y log(x); at x = 0 the power does not depend on a positive y."""
     at_zero = x.equal(0.0)
-    slope = out * _ops["log"](_ops["where"](at_zero, 1.0, x))
+    slope = out * OPS["log"](OPS["where"](at_zero, 1.0, x))
     return grad * slope.conj()
 
 
@@ -59,11 +60,11 @@ def clip_grad(grad: Tensor, x: Tensor, low: float, high: float) -> Tensor:
 
 
 def where_grad_x(grad: Tensor, condition: Tensor) -> Tensor:
-    return _ops["where"](condition, grad, zeros_like(grad))        # type: ignore[no-any-return]
+    return OPS["where"](condition, grad, zeros_like(grad))        # type: ignore[no-any-return]
 
 
 def where_grad_y(grad: Tensor, condition: Tensor) -> Tensor:
-    return _ops["where"](condition, zeros_like(grad), grad)        # type: ignore[no-any-return]
+    return OPS["where"](condition, zeros_like(grad), grad)        # type: ignore[no-any-return]
 
 
 def _kept(t: Tensor, ndim: int, axis: Axes, keepdim: bool) -> Tensor:
@@ -104,7 +105,7 @@ def prod_grad(grad: Tensor, x: Tensor, axis: Axes, keepdim: bool) -> Tensor:
     for k in range(count - 1):
         before.append(before[-1] * rows[..., k:k + 1])
         after.append(after[-1] * rows[..., count - 1 - k:count - k])
-    others = _ops["concat"](before, -1) * _ops["concat"](after[::-1], -1)
+    others = OPS["concat"](before, -1) * OPS["concat"](after[::-1], -1)
     spread = others.conj().reshape([x.shape[a] for a in order]).transpose([order.index(a) for a in range(ndim)])
     return _kept(grad, ndim, axis, keepdim) * spread
 
@@ -162,7 +163,7 @@ def pick_grad(grad: Tensor, shape: tuple[int, ...], index: Tensor, axis: int) ->
     rows = rows[:, 0] if rows.ndim == 2 else rows
     if not shape:
         return grad.sum()
-    return _ops["scatter_sum"](grad, _along(rows, axis, len(shape)), shape)       # type: ignore[no-any-return]
+    return OPS["scatter_sum"](grad, _along(rows, axis, len(shape)), shape)       # type: ignore[no-any-return]
 
 
 def take_along_axis_grad(grad: Tensor, shape: tuple[int, ...], indices: Tensor, axis: int) -> Tensor:
@@ -172,15 +173,15 @@ def take_along_axis_grad(grad: Tensor, shape: tuple[int, ...], indices: Tensor, 
     grid[axis] = rows
     # Axes of length 1 in arr were broadcast: every index there is 0.
     index = tuple(np.zeros_like(g) if shape[k] == 1 and k != axis else g for k, g in enumerate(grid))
-    return _ops["scatter_sum"](grad, index, shape)                # type: ignore[no-any-return]
+    return OPS["scatter_sum"](grad, index, shape)                # type: ignore[no-any-return]
 
 
 def pick_back(grad: Tensor, shape: tuple[int, ...], index: Any) -> Tensor:
-    return _ops["scatter_sum"](grad, index, shape)                # type: ignore[no-any-return]
+    return OPS["scatter_sum"](grad, index, shape)                # type: ignore[no-any-return]
 
 
 def pick_again(grad: Tensor, index: Any) -> Tensor:
-    return _ops["pick"](grad, index)                              # type: ignore[no-any-return]
+    return OPS["pick"](grad, index)                              # type: ignore[no-any-return]
 
 
 def put_grad_x(grad: Tensor, index: Any) -> Tensor:
@@ -191,7 +192,7 @@ def put_grad_x(grad: Tensor, index: Any) -> Tensor:
 
 def put_grad_value(grad: Tensor, shape: tuple[int, ...], index: Any) -> Tensor:
     """S8.11: of several values written to one place only the one that stayed has a gradient."""
-    picked = _ops["pick"](grad, index)
+    picked = OPS["pick"](grad, index)
     order = np.arange(picked.size).reshape(picked.shape)
     places = np.zeros(grad.shape, dtype=np.int64)
     places[index] = order
