@@ -10,7 +10,7 @@ from eager_core.storage cimport Storage
 
 # trashcan: releasing a long chain of nodes must not recurse on the C stack (S9.6).
 @cython.trashcan(True)
-@cython.freelist(256)
+@cython.freelist(1024)
 cdef class GradNode:
     """A recorded operator. ``name()`` tells which."""
 

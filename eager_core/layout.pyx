@@ -5,7 +5,7 @@ from eager_core.errors cimport invalid_argument
 
 
 @cython.final
-@cython.freelist(256)
+@cython.freelist(1024)
 cdef class Layout:
     def __repr__(self):
         return f"Layout(shape={shape_list(self)}, strides={[self.strides[i] for i in range(self.ndim)]})"

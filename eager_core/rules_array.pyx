@@ -59,9 +59,11 @@ cdef int rule_array(OpCall *c) except -1:
     if c.row.n_tensors < 0:
         # The last attribute of an operator on a list is for backward: the shapes of the tensors.
         c.attrs[c.row.n_attrs - 1].o = keep(c, [array.shape for array in arrays])
-        answer = function(arrays, *attributes)
+        arguments = (arrays, *attributes)
     else:
-        answer = function(*arrays, *attributes)
+        arguments = (*arrays, *attributes)
+    with np.errstate(all="ignore"):
+        answer = function(*arguments)
     outputs = answer if isinstance(answer, tuple) else (answer,)
     made = _tensor_of(np.asarray(outputs[0]))
     if c.inplace:

@@ -1,4 +1,5 @@
 """Rules of reductions and of row-wise kernels (softmax): an axis disappears, or everything happens along it."""
+import numpy as np
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
@@ -8,7 +9,7 @@ from eager_core.dtypes cimport (
 )
 from eager_core.errors cimport invalid_argument, unimplemented
 from eager_core._generated.op_ids cimport UFUNC_DIVIDE
-from eager_core.kernel_tables cimport ufunc_loop
+from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, same_layout, shape_text, strided_layout
 from eager_core.op cimport (
     FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP, JOB_REDUCE, JOB_ROWS, OpCall, RESULT_FLOAT, RESULT_LOGICAL, eager_cast_loop, eager_row_loop,
@@ -72,10 +73,10 @@ cdef int rule_reduction(OpCall *c) except -1:
     if start == START_FIRST and count == 0:
         invalid_argument(f"{op_name(c)}(): the axes reduced have no elements, and there is no smallest or largest of none")
     kernel = find_kernel(c, dtype)
-    if kernel.call == NULL:
-        no_loop(c, dtype)
     result(c, contiguous_layout(n, dims), dtype)
     out = writable(c)
+    if kernel.call == NULL or (mean and ufunc_loop(UFUNC_DIVIDE, dtype).call == NULL):
+        return _by_numpy(c, out, mask, keepdim, count if mean else 1)
     x = x if x.dtype == dtype else contiguous_copy(x, dtype)
     keep(c, x)
     # The result seen with the reduced axes as length 1: it stands still along them.
@@ -96,6 +97,23 @@ cdef int rule_reduction(OpCall *c) except -1:
     if mean:
         _divide(c, out, count)
     return 0
+
+
+cdef int _by_numpy(OpCall *c, TensorBase out, unsigned int mask, bint keepdim, Py_ssize_t divisor) except -1:
+    """No loop that may be called directly: the ufunc's own reduction."""
+    ufunc = ufunc_object(c.row.kernel)
+    array, target = as_array(<TensorBase>c.x[0], False), as_array(out, True)
+    axes = tuple([i for i in range(array.ndim) if mask >> i & 1])
+    try:
+        ufunc.reduce(array.reshape(-1)[:0], dtype=target.dtype, initial=0)
+    except TypeError:
+        no_loop(c, (<TensorBase>c.x[0]).dtype)
+
+    def compute():
+        ufunc.reduce(array, axis=axes, dtype=target.dtype, keepdims=keepdim, out=target)
+        if divisor != 1:
+            np.divide(target, divisor, out=target)
+    return keep_python(c, compute)
 
 
 cdef int _start(OpCall *c, TensorBase x, TensorBase seen, int start, unsigned int mask) except -1:

@@ -18,7 +18,7 @@ cdef extern from "kernels/kernels.h":
 # no_gc: the only object field is the owner of borrowed memory, which knows nothing of the storage.
 @cython.final
 @cython.no_gc
-@cython.freelist(256)
+@cython.freelist(1024)
 cdef class Storage:
     def __dealloc__(self):
         if self.version.stamps != NULL:

@@ -1,4 +1,5 @@
 """trace_op: runs what a rule has prepared. The only place where the GIL is released around a kernel."""
+import numpy as np
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
@@ -38,7 +39,9 @@ cdef int trace_op(OpCall *c) except -1:
     cdef Storage second = (<TensorBase>c.x[1]).storage if c.n > 1 and c.x[1] != NULL else None
     cdef Storage third = (<TensorBase>c.x[2]).storage if c.n > 2 and c.x[2] != NULL else None
     if c.job.kind == JOB_PYTHON:
-        (<object>c.job.python)()
+        # The direct loops never warn of a division by zero and the like; NumPy's own machinery would.
+        with np.errstate(all="ignore"):
+            (<object>c.job.python)()
     elif c.job.kind != JOB_NONE:
         run_job(&c.job)
     if c.stage != NULL:
