@@ -57,8 +57,14 @@ cdef int put_operand(OpCall *c, int slot, object value) except -1:
         c.scalar_kind = SCALAR_INT
         c.scalar_int = PyLong_AsLongLongAndOverflow(value, &overflow)
         if overflow:
-            return _put_large_int(c, slot, value)
-        c.scalar_real = <double>c.scalar_int
+            if 0 <= value < 2 ** 64:
+                c.x[slot] = keep(c, copy_of_array(np.asarray(value, dtype=np.uint64)))
+                return 1
+            value = float(value)                 # beyond 64 bits
+            c.scalar_kind = SCALAR_FLOAT
+            c.scalar_real = value
+        else:
+            c.scalar_real = <double>c.scalar_int
         c.scalar_imag = 0.0
     elif type(value) is complex:
         c.scalar_kind = SCALAR_COMPLEX
@@ -76,17 +82,6 @@ cdef int put_operand(OpCall *c, int slot, object value) except -1:
         # Room for one number only: this operator resolves numbers when it knows the other operands.
         c.attrs[3 + slot].o = keep(c, value)
         return 1
-    c.scalar_at = slot
-    return 1
-
-
-cdef int _put_large_int(OpCall *c, int slot, object value) except -1:
-    if 0 <= value < 2 ** 64:
-        c.x[slot] = keep(c, copy_of_array(np.asarray(value, dtype=np.uint64)))
-        return 1
-    c.scalar_kind = SCALAR_FLOAT
-    c.scalar_real = value
-    c.scalar_imag = 0.0
     c.scalar_at = slot
     return 1
 
