@@ -226,7 +226,7 @@ cdef class Tensor(TensorBase):
 
     def __init__(self, data=None, stop_gradient=True, str name=""):
         cdef TensorBase made
-        if self.layout.numel or self.root is not None or not is_leaf(self):
+        if self.layout.numel or self.root is not None or not is_leaf(self) or self.accumulator is not None:
             raise RuntimeError("(PermissionDenied) this tensor is initialised already; use set_value() or copy_() to change its elements")
         if data is not None:
             made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)

@@ -212,10 +212,11 @@ cdef int record_write(TensorBase target, GradNode node, GradNode before, int bef
 
 cdef void forget_history(TensorBase target) noexcept:
     """S3.7: an unrecorded write in grad mode to a non-leaf that was set stop_gradient=True cuts its history for good."""
-    if target.root is None and target.grad_node is not None and target._stop_gradient and grad_enabled():
-        target.grad_node = None
-        target.slot = 0
-        target.generation += 1
+    cdef TensorBase root = target if target.root is None else <TensorBase>target.root
+    if root.grad_node is not None and root._stop_gradient and grad_enabled():
+        root.grad_node = None
+        root.slot = 0
+        root.generation += 1
 
 
 cdef int retain_on(TensorBase t) except -1:

@@ -57,8 +57,14 @@ cdef int put_operand(OpCall *c, int slot, object value) except -1:
         c.scalar_kind = SCALAR_INT
         c.scalar_int = PyLong_AsLongLongAndOverflow(value, &overflow)
         if overflow:
-            return _put_large_int(c, slot, value)
-        c.scalar_real = <double>c.scalar_int
+            if 0 <= value < 2 ** 64:
+                c.x[slot] = keep(c, copy_of_array(np.asarray(value, dtype=np.uint64)))
+                return 1
+            value = float(value)                 # beyond 64 bits
+            c.scalar_kind = SCALAR_FLOAT
+            c.scalar_real = value
+        else:
+            c.scalar_real = <double>c.scalar_int
         c.scalar_imag = 0.0
     elif type(value) is complex:
         c.scalar_kind = SCALAR_COMPLEX
@@ -76,17 +82,6 @@ cdef int put_operand(OpCall *c, int slot, object value) except -1:
         # Room for one number only: this operator resolves numbers when it knows the other operands.
         c.attrs[3 + slot].o = keep(c, value)
         return 1
-    c.scalar_at = slot
-    return 1
-
-
-cdef int _put_large_int(OpCall *c, int slot, object value) except -1:
-    if 0 <= value < 2 ** 64:
-        c.x[slot] = keep(c, copy_of_array(np.asarray(value, dtype=np.uint64)))
-        return 1
-    c.scalar_kind = SCALAR_FLOAT
-    c.scalar_real = value
-    c.scalar_imag = 0.0
     c.scalar_at = slot
     return 1
 
@@ -152,8 +147,13 @@ cdef str KIND_WORDS(int kind):
     return "Tensor"
 
 
-cdef int _attribute(OpCall *c, const eager_param *p, object value, str where) except -1:
-    """Convert one attribute; `where` tells the argument in messages: "argument 'axis' (position 1)"."""
+cdef str _where(const char *name, Py_ssize_t position):
+    """The argument in messages. A value of the attribute list has no name."""
+    return f"argument (position {position})" if name == NULL else f"argument '{name.decode()}' (position {position})"
+
+
+cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *name, Py_ssize_t position) except -1:
+    """Convert one attribute."""
     cdef int kind = p.kind
     cdef Py_ssize_t bad = -1
     if kind == PARAM_IGNORED:
@@ -194,18 +194,18 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, str where) ex
             c.attrs[p.slot].o = keep(c, ints)
             return 0
         if bad >= 0:
-            invalid_type(f"{op_name(c)}(): {where} must be list of int, but got {type_name(value[bad])} at pos {bad}")
-    invalid_type(f"{op_name(c)}(): {where} must be {KIND_WORDS(kind)}, but got {'None' if value is None else type_name(value)}")
+            invalid_type(f"{op_name(c)}(): {_where(name, position)} must be list of int, but got {_got(value[bad])} at pos {bad}")
+    invalid_type(f"{op_name(c)}(): {_where(name, position)} must be {KIND_WORDS(kind)}, but got {_got(value)}")
 
 
-cdef int _tensor_list(OpCall *c, const eager_param *p, object value, str where) except -1:
+cdef int _tensor_list(OpCall *c, object value, const char *name, Py_ssize_t position) except -1:
     if not isinstance(value, (list, tuple)):
-        invalid_argument(f"{op_name(c)}(): {where} must be list of Tensors, but got {_got(value)}")
+        invalid_argument(f"{op_name(c)}(): {_where(name, position)} must be list of Tensors, but got {_got(value)}")
     if len(value) == 0:
-        invalid_argument(f"{op_name(c)}(): {where} must be list of Tensors, but got empty list")
+        invalid_argument(f"{op_name(c)}(): {_where(name, position)} must be list of Tensors, but got empty list")
     for item in value:
         if not is_tensor(item):
-            invalid_argument(f"{op_name(c)}(): {where} must be list of Tensors, but got an element of type {_got(item)}")
+            invalid_argument(f"{op_name(c)}(): {_where(name, position)} must be list of Tensors, but got an element of type {_got(item)}")
     items = tuple(value)
     keep(c, items)
     c.n = len(items)
@@ -268,12 +268,12 @@ cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObje
                 c.x[p[i].slot] = values[i]
         elif p[i].kind == PARAM_OPERAND:
             if not put_operand(c, p[i].slot, <object>values[i]):
-                invalid_type(f"{op_name(c)}(): argument '{p[i].name.decode()}' (position {i}) must be Tensor, number or numpy.ndarray, but got "
+                invalid_type(f"{op_name(c)}(): {_where(p[i].name, i)} must be Tensor, number or numpy.ndarray, but got "
                              f"{_got(<object>values[i])}")
         elif p[i].kind == PARAM_TENSORS:
-            _tensor_list(c, &p[i], <object>values[i], f"argument '{p[i].name.decode()}' (position {i})")
+            _tensor_list(c, <object>values[i], p[i].name, i)
         elif p[i].kind != PARAM_IGNORED:
-            _attribute(c, &p[i], <object>values[i], f"argument '{p[i].name.decode()}' (position {i})")
+            _attribute(c, &p[i], <object>values[i], p[i].name, i)
     if c.row.family == FAMILY_TERNARY:
         _resolve_ternary(c)
     elif c.n > 0 and c.x[0] == NULL and c.inplace or (c.n == 2 and c.x[0] == NULL and c.x[1] == NULL):
@@ -282,8 +282,7 @@ cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObje
 
 
 cdef int _not_a_tensor(OpCall *c, int position, object value) except -1:
-    invalid_type(f"{op_name(c)}(): argument '{c.row.params[position].name.decode()}' (position {position}) must be Tensor, but got "
-                 f"{_got(value)}")
+    invalid_type(f"{op_name(c)}(): {_where(c.row.params[position].name, position)} must be Tensor, but got {_got(value)}")
 
 
 # ---- entry points: tensors, then names and values --------------------------------------------------------------------------------------
@@ -321,7 +320,12 @@ cdef int parse_entry(OpCall *c, PyObject **args, Py_ssize_t n, PyObject *names) 
         if name in seen:
             invalid_argument(f"{op_name(c)}(): attribute '{name}' is given twice")
         seen.add(name)
-        _attribute(c, p, <object>args[at + 1], f"argument (position {at + 1})")
+        _attribute(c, p, <object>args[at + 1], NULL, at + 1)
+    for i in range(start):
+        # A tensor in an attribute's place goes before the attribute.
+        slot = c.row.input_slots[i]
+        if slot < 0 and <object>args[i] is not None:
+            _attribute(c, &c.row.params[-1 - slot], <object>args[i], c.row.input_names[i], i)
     for i in range(c.row.n_params):
         p = &c.row.params[i]
         if p.required and p.lowlevel != NULL and (seen is None or p.lowlevel.decode() not in seen) and c.attrs[p.slot].o == NULL:
@@ -330,15 +334,12 @@ cdef int parse_entry(OpCall *c, PyObject **args, Py_ssize_t n, PyObject *names) 
 
 
 cdef int _entry_input(OpCall *c, int i, int slot, object value) except -1:
-    cdef str where = f"argument '{c.row.input_names[i].decode()}' (position {i})"
     if c.row.n_tensors < 0 and slot == 0:
-        return _tensor_list(c, &c.row.params[0], value, where)
+        return _tensor_list(c, value, c.row.input_names[i], i)
     if value is None and slot < 0:
         return 0
     if not is_tensor(value):
-        invalid_argument(f"{op_name(c)}(): {where} must be Tensor, but got {_got(value)}")
+        invalid_argument(f"{op_name(c)}(): {_where(c.row.input_names[i], i)} must be Tensor, but got {_got(value)}")
     if slot >= 0:
         c.x[slot] = <PyObject *>value
-    else:
-        _attribute(c, &c.row.params[-1 - slot], value, where)
     return 0
