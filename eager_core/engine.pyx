@@ -19,8 +19,8 @@ from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list
 from eager_core.op cimport (
     FAMILY_BINARY, FAMILY_GETITEM, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, FAMILY_VIEW, OpCall, begin_call, op_row,
 )
-from eager_core.tracer cimport add_into_region, clear_region, contiguous_copy
-from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, is_tensor, type_name, wants_grad
+from eager_core.tracer cimport add_into_region, contiguous_copy, fill_region
+from eager_core.tensor cimport TensorBase, alias, empty_tensor, is_tensor, type_name, wants_grad
 
 
 cdef backward_fn[1024] _backward
@@ -67,6 +67,12 @@ cdef TensorBase zeros(Layout layout, int dtype):
     return made
 
 
+cdef TensorBase ones(Layout layout, int dtype):
+    cdef TensorBase made = empty_tensor(layout, dtype)
+    fill_region(made, made.layout, made.data, 1.0)
+    return made
+
+
 cdef TensorBase region_view(TensorBase g, Layout region, Py_ssize_t offset):
     """A differentiable view of a gradient that lies in C order."""
     cdef TensorBase view = alias(g, region, g.data + offset * DTYPES[g.dtype].itemsize)
@@ -89,7 +95,7 @@ cdef TensorBase copy_region(TensorBase g, Layout region, Py_ssize_t offset):
 cdef int zero_region(TensorBase g, Layout region, Py_ssize_t offset) except -1:
     cdef OpCall c
     if not grad_enabled():
-        return clear_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize)
+        return fill_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize, 0.0)
     view = region_view(g, region, offset)
     begin_call(&c, op_row(OP_ZERO), True)
     c.inline_x[0] = <PyObject *>view
@@ -602,8 +608,7 @@ cdef class Run:
 cdef int _seed(Run run, GradNode node, int slot, TensorBase root, object given, int k) except -1:
     cdef TensorBase seed
     if given is None:
-        seed = zeros(root.layout, root.dtype)
-        _fill_ones(seed)
+        seed = ones(root.layout, root.dtype)
     else:
         if not is_tensor(given):
             raise TypeError(f"(InvalidType) grad_tensor {k} must be a Tensor or None, but got {type_name(given)}")
@@ -612,11 +617,6 @@ cdef int _seed(Run run, GradNode node, int slot, TensorBase root, object given, 
             raise ValueError(f"(InvalidArgument) Tensor shape not match, Tensor of grad_tensor [ {seed._name} ] with shape "
                              f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
     return run.deliver(None, node, slot, seed)
-
-
-cdef int _fill_ones(TensorBase t) except -1:
-    as_array(t, True).fill(1)
-    return 0
 
 
 cdef int _run(Run run, list tensors, object seeds) except -1:

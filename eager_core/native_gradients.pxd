@@ -13,6 +13,7 @@ cdef object object_of(GradNode node, int k)                  # attribute k, wher
 
 cdef int sum_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int mean_backward(GradNode node, PyObject **grads, PyObject **results) except -1
+cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int concat_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int stack_backward(GradNode node, PyObject **grads, PyObject **results) except -1

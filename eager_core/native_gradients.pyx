@@ -4,9 +4,9 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from eager_core.gradient_helpers import core as helpers
-from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_RESHAPE, OP_UNREDUCE
+from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_POW, OP_SQUARE_GRAD, OP_UNREDUCE
 from eager_core.dtypes cimport EAGER_COMPLEX64, numpy_dtype
-from eager_core.dygraph cimport call_1, call_ints, call_number, call_object, dygraph_function
+from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function
 from eager_core.layout cimport Layout, shape_list
 from eager_core.op cimport OpCall, begin_call, op_row
 from eager_core.tensor cimport adopt_array
@@ -68,6 +68,29 @@ cdef int mean_backward(GradNode node, PyObject **grads, PyObject **results) exce
     if g.layout.numel:
         g = call_number(OP_MULTIPLY, g, <double>g.layout.numel / <double>repeated if repeated else 0.0, False)
     return give(results, 0, _unreduce(node, g))
+
+
+cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    """A number as exponent is the hot case: grad n x^(n-1)."""
+    cdef TensorBase g = <TensorBase>grads[0], x, y
+    cdef double n
+    if node.next_0 is not None and node.saved[1].layout == NULL and node.attrs[1].f == 0.0:
+        n = node.attrs[0].f
+        x = conj(recover(node, 0))
+        if n == 2.0:
+            return give(results, 0, call_2(OP_SQUARE_GRAD, x, g))
+        if n == 0.0:
+            return give(results, 0, helpers.zeros_like(g))
+        if n == 1.0:
+            return give(results, 0, g)
+        return give(results, 0, call_2(OP_MULTIPLY, g, call_number(OP_MULTIPLY, call_number(OP_POW, x, n - 1.0, False), n, False)))
+    x = saved_operand(node, 0)
+    y = saved_operand(node, 1)
+    if node.next_0 is not None:
+        give(results, 0, helpers.pow_grad_x(g, x, y))
+    if node.next_1 is not None:
+        give(results, 1, helpers.pow_grad_y(g, x, y, recover(node, 2)))
+    return 0
 
 
 cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1:

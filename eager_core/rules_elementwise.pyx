@@ -7,7 +7,8 @@ from eager_core.dtypes cimport (
     code_of, numpy_dtype,
 )
 from eager_core.errors cimport invalid_type
-from eager_core.kernel_tables cimport ufunc_object
+from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
+from eager_core.kernel_tables cimport Loop, ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout, SCALAR_LAYOUT
 from eager_core.op cimport (
     FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, OpCall, RESULT_BOOL, RESULT_FLOAT,
@@ -71,6 +72,8 @@ cdef int rule_binary(OpCall *c) except -1:
     cdef char *number
     if c.row.dtype_rule == RESULT_FLOAT:
         dtype = DTYPES[dtype].float_of
+    if c.row.id == OP_POW and c.scalar_at == 1 and c.scalar_real == 2.0 and c.scalar_imag == 0.0 and DTYPES[dtype].kind >= KIND_FLOAT:
+        return _square(c, dtype)
     kernel = find_kernel(c, dtype)
     if kernel.call == NULL or (c.scalar_at < 0 and _mixed_signs(c, dtype)):
         return _by_numpy(c)
@@ -109,6 +112,21 @@ cdef int rule_binary(OpCall *c) except -1:
         _begin(c, kernel, shape, 2)
         plan_tensor(&c.job, 0, x)
         plan_tensor(&c.job, 1, y)
+    return 0
+
+
+cdef int _square(OpCall *c, int dtype) except -1:
+    """x ** 2, by far the most frequent power: NumPy's own short cut, ten times as fast as its power."""
+    cdef TensorBase x = <TensorBase>c.x[0]
+    cdef Loop *loop = ufunc_loop(UFUNC_SQUARE, dtype)
+    cdef Kernel kernel
+    if loop.call == NULL:
+        return _by_numpy(c)
+    kernel.call = loop.call
+    kernel.data = loop.data
+    kernel.result = dtype
+    result(c, x.layout, dtype)
+    _unary_job(c, kernel, operand(c, 0, dtype))
     return 0
 
 

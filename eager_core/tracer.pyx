@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 from eager_core._generated.op_ids cimport UFUNC_ADD
-from eager_core.dtypes cimport DTYPES
+from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.op cimport (
     JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_REDUCE, JOB_ROWS, eager_cast_loop, eager_run_plan,
@@ -95,15 +95,13 @@ cdef int copy_into(TensorBase target, TensorBase source) except -1:
     return 0
 
 
-cdef int clear_region(TensorBase t, Layout region, char *data) except -1:
+cdef int fill_region(TensorBase t, Layout region, char *data, double value) except -1:
     cdef Job job
-    cdef double[2] zero
     cdef TensorBase part = alias(t, region, data)
-    zero[0] = zero[1] = 0.0
     begin_plan(&job, region, 2)
-    job.plan.loop = eager_cast_loop(t.dtype, t.dtype)
+    job.plan.loop = eager_cast_loop(EAGER_FLOAT64, t.dtype)
     job.plan.data = NULL
-    plan_constant(&job, 0, <char *>zero)
+    plan_constant(&job, 0, <char *>&value)
     plan_tensor(&job, 1, part)
     run_job(&job)
     return 0

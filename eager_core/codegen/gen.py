@@ -18,9 +18,11 @@ def c_string(text: str) -> str:
 def saved_of(op: Op, compiler: Compiler) -> list[tuple[str, bool, int]]:
     """(name, meta only, uses) of every saved value, in slot order."""
     if isinstance(op.grad, str):
-        everything = (1 << len(op.tensors)) - 1
-        uses = {"x": 2, "y": 1} if op.name == "matmul" else {}
-        return [(s.removesuffix(".meta"), s.endswith(".meta"), uses.get(s, everything)) for s in op.saves]
+        names = [p.name for p in op.tensors]
+        everything = (1 << len(names)) - 1
+        uses = {s.split(" for ")[0]: sum(1 << names.index(n) for n in s.split(" for ")[1].split()) for s in op.saves if " for " in s}
+        plain = [s.split(" for ")[0] for s in op.saves]
+        return [(s.removesuffix(".meta"), s.endswith(".meta"), uses.get(s, everything)) for s in plain]
     return [(name, meta, uses) for (name, meta), uses in zip(compiler.order, compiler.uses, strict=True)]
 
 

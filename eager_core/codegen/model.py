@@ -49,7 +49,7 @@ class Op:
     method: bool = True
     public: bool = True
     grad: dict[str, str] | str | None = None            # formula per input, or the name of a native function
-    saves: tuple[str, ...] = ()                         # only with a native gradient: "x", "out", "x.meta"
+    saves: tuple[str, ...] = ()                         # only with a native gradient: "x", "out", "x.meta", "y for x"
     formula: str = ""                                   # mathematics, for the reference page
     params: tuple[Param, ...] = field(default=(), compare=False)
 

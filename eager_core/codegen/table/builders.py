@@ -15,10 +15,10 @@ def unary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] |
               formula=formula, **more)  # type: ignore[arg-type]
 
 
-def binary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] | None = None, dtypes: str = "same", lowlevel: str = "",
-           inplace: bool = True) -> Op:
+def binary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] | str | None = None, dtypes: str = "same",
+           lowlevel: str = "", inplace: bool = True, saves: tuple[str, ...] = ()) -> Op:
     return Op(name, "binary", BINARY, doc, kernel=kernel, dtypes=dtypes, inplace=inplace, grad=grad, formula=formula, lowlevel=lowlevel,
-              inputs=("X", "Y"))
+              inputs=("X", "Y"), saves=saves)
 
 
 def fused(name: str, kernel: str, doc: str, grad: dict[str, str]) -> Op:

@@ -63,7 +63,7 @@ OPS: tuple[Op, ...] = (
     binary("divide", "divide", "True quotient x / y; integers become floating point.", "grad / y; -grad x / y^2",
            {"x": "grad / conj(y)", "y": "-(grad * conj(x)) / conj(y * y)"}, dtypes="float", lowlevel="elementwise_div"),
     binary("pow", "power", "x to the power y.", "grad y x^(y-1); grad x^y log(x)",
-           {"x": "core.pow_grad_x(grad, x, y)", "y": "core.pow_grad_y(grad, x, y, out)"}, lowlevel="elementwise_pow"),
+           "pow_backward", lowlevel="elementwise_pow", saves=("x", "y", "out for y")),
     binary("maximum", "maximum", "Larger of x and y; where they are equal the gradient goes to y.", "grad where x > y; grad where x <= y",
            {"x": "grad * greater_than(x, y)", "y": "grad * less_equal(x, y)"}, lowlevel="elementwise_max", inplace=False),
     binary("minimum", "minimum", "Smaller of x and y; where they are equal the gradient goes to y.", "grad where x < y; grad where x >= y",
@@ -115,7 +115,7 @@ OPS: tuple[Op, ...] = (
     # ---- products -----------------------------------------------------------------------------------------------------------------------
     Op("matmul", "matmul", "x: tensor, y: tensor, transpose_x: bool = False @ trans_x, transpose_y: bool = False @ trans_y" + NAME,
        "Matrix product with NumPy's rules for vectors and stacks of matrices.", kernel="matmul", lowlevel="matmul_v2", inputs=("X", "Y"),
-       grad="matmul_backward", saves=("x", "y"), formula="grad y^T; x^T grad"),
+       grad="matmul_backward", saves=("x for y", "y for x"), formula="grad y^T; x^T grad"),
     # ---- along an axis ------------------------------------------------------------------------------------------------------------------
     Op("softmax", "rows", "x: tensor, axis: int = -1, dtype: ignored = None" + NAME, "exp(x) divided by its sum along an axis.",
        kernel="rows:SOFTMAX", inplace=True, grad={"x": "softmax_grad(out, grad, axis)"}, formula="(grad - sum(grad out)) out"),
