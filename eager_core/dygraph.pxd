@@ -4,8 +4,9 @@ from cpython.object cimport PyObject
 from eager_core.op cimport OpCall
 from eager_core.tensor cimport TensorBase
 
-cdef object dygraph_function(OpCall *c)          # output 0; runs the call and releases what it holds
-cdef object dygraph_outputs(OpCall *c)           # output 0, or a tuple when there are several
+cdef int run_call(OpCall *c) except -1           # the caller releases the call, in a finally: unlike except, that costs nothing
+cdef object outputs_of(OpCall *c)                # output 0, or a tuple when there are several
+cdef object dygraph_function(OpCall *c)          # run_call, output 0, release_call
 
 # Operators by number, for gradient formulas and for the engine.
 cdef TensorBase call_1(int op, TensorBase x)

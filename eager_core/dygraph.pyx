@@ -31,23 +31,19 @@ cdef enum:
 
 cdef object dygraph_function(OpCall *c):
     try:
-        _run(c)
+        run_call(c)
         return <object>c.out
     finally:
         release_call(c)
 
 
-cdef object dygraph_outputs(OpCall *c):
-    try:
-        _run(c)
-        if c.more_out == NULL:
-            return <object>c.out
-        return (<object>c.out,) + <tuple>c.more_out
-    finally:
-        release_call(c)
+cdef object outputs_of(OpCall *c):
+    if c.more_out == NULL:
+        return <object>c.out
+    return (<object>c.out,) + <tuple>c.more_out
 
 
-cdef int _run(OpCall *c) except -1:
+cdef int run_call(OpCall *c) except -1:
     cdef GradNode node = None, before = None, value = None
     cdef int before_slot = 0
     cdef TensorBase target = None, root

@@ -12,7 +12,7 @@ from eager_core.place import CPUPlace
 
 from eager_core._generated.op_ids cimport *
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_INT, code_of, numpy_dtype
-from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, dygraph_outputs
+from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, outputs_of, run_call
 from eager_core.eager_utils cimport check_inplace, gradient_edge, is_leaf, leaf_node, retain_on
 from eager_core.errors cimport invalid_argument, invalid_type, permission_denied, precondition_not_met
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
@@ -32,7 +32,7 @@ from eager_core.tracer cimport contiguous_copy, copy_into
 from eager_core import rules_index
 from eager_core._generated import gradients
 from eager_core import rules_array, rules_elementwise, rules_matmul, rules_reduction, rules_view
-from eager_core.engine import run_backward
+from eager_core.engine cimport backward_of
 
 cdef extern from *:
     """
@@ -75,10 +75,10 @@ cdef object call_method(int op, int inplace, PyObject *self, PyObject **args, Py
             c.x[0] = self
         else:
             parse(&c, self, args, n, names)
-    except:
+        run_call(&c)
+        return outputs_of(&c)
+    finally:
         release_call(&c)
-        raise
-    return dygraph_outputs(&c)
 
 
 cdef object call_function(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
@@ -87,10 +87,10 @@ cdef object call_function(int op, int inplace, PyObject *self, PyObject **args, 
     begin_call(&c, op_row(op), inplace)
     try:
         parse(&c, NULL, args, n, names)
-    except:
+        run_call(&c)
+        return outputs_of(&c)
+    finally:
         release_call(&c)
-        raise
-    return dygraph_outputs(&c)
 
 
 cdef object call_entry(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
@@ -102,10 +102,10 @@ cdef object call_entry(int op, int inplace, PyObject *self, PyObject **args, Py_
         parse_entry(&c, args, n, names)
         if c.row.n_results > 1:
             before = (<TensorBase>c.x[0]).layout
-    except:
+        run_call(&c)
+        answer = outputs_of(&c)
+    finally:
         release_call(&c)
-        raise
-    answer = dygraph_outputs(&c)
     if c.row.family == FAMILY_VIEW and before is not None:
         return answer, _x_shape(before, (<TensorBase>answer).dtype)
     return answer
@@ -129,12 +129,11 @@ cdef object binary(int op, object left, object right, bint inplace):
     begin_call(&c, op_row(op), inplace)
     try:
         if not put_operand(&c, 0, left) or not put_operand(&c, 1, right):
-            release_call(&c)
             return NotImplemented
-    except:
+        run_call(&c)
+        return <object>c.out
+    finally:
         release_call(&c)
-        raise
-    return dygraph_function(&c)
 
 
 cdef object matrix_product(object left, object right):
@@ -175,10 +174,9 @@ cdef int set_item(TensorBase x, object index, object value) except -1:
             c.x[1] = keep(&c, constant)
         if not basic:
             _check_put(&c, x)
-    except:
+        run_call(&c)
+    finally:
         release_call(&c)
-        raise
-    dygraph_function(&c)
     return 0
 
 
@@ -366,7 +364,7 @@ cdef class Tensor(TensorBase):
         ValueError
             ``grad_tensor`` has another shape.
         """
-        run_backward([self], None if grad_tensor is None else [grad_tensor], retain_graph or create_graph, create_graph)
+        backward_of(self, grad_tensor, retain_graph or create_graph, create_graph)
 
     def register_hook(self, hook):
         """Call ``hook(gradient)`` when this tensor's gradient is known; it may return a replacement.

@@ -4,7 +4,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_acquire_lock, PyThread_allocate_lock, PyThread_release_lock, PyThread_type_lock
 from cpython.ref cimport Py_CLEAR, Py_INCREF, Py_XDECREF
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from eager_core._generated.op_ids cimport (
     OP_ADD, OP_ASSIGN, OP_CAST, OP_REAL, OP_REGION_WRITE, OP_RESHAPE, OP_SUM, OP_VIEW, OP_ZERO,
@@ -19,7 +19,8 @@ from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list
 from eager_core.op cimport (
     FAMILY_BINARY, FAMILY_GETITEM, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, FAMILY_VIEW, OpCall, begin_call, op_row,
 )
-from eager_core.tracer cimport add_into_region, contiguous_copy, fill_region
+from eager_core.storage cimport bump_region
+from eager_core.tracer cimport add_into_region, add_same, contiguous_copy, fill, fill_region
 from eager_core.tensor cimport TensorBase, alias, empty_tensor, is_tensor, type_name, wants_grad
 
 
@@ -69,7 +70,7 @@ cdef TensorBase zeros(Layout layout, int dtype):
 
 cdef TensorBase ones(Layout layout, int dtype):
     cdef TensorBase made = empty_tensor(layout, dtype)
-    fill_region(made, made.layout, made.data, 1.0)
+    fill(made, 1.0)
     return made
 
 
@@ -130,8 +131,8 @@ cdef TensorBase sum_to(TensorBase g, Layout target):
 
 cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
     """Make a gradient look like the value it belongs to: shape, then dtype (S7.1, S7.3)."""
-    cdef Layout layout = target.output_layout(slot)
-    cdef int dtype = target.output_dtype(slot), family
+    cdef Layout layout = target.out_layout if slot == 0 else target.output_layout(slot)
+    cdef int dtype = target.out_dtype if slot == 0 else target.output_dtype(slot), family
     if not same_shape(g.layout, layout):
         family = FAMILY_NODE if source is None or source.row == NULL else source.row.family
         if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and source.row.id != OP_REGION_WRITE:
@@ -148,21 +149,61 @@ cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
 
 # ---- one pass --------------------------------------------------------------------------------------------------------------------------
 
+cdef struct Commit:              # a gradient for a leaf or for a retained one, both owned
+    PyObject *cell               # AccumulationNode
+    PyObject *gradient           # Tensor, or a list of pieces
+
+cdef enum:
+    FEW = 16                     # nodes of a small graph: no memory is asked for
+
+
+cdef inline GradNode edge_of(GradNode node, int i):
+    return node.next_0 if i == 0 else node.next_1 if i == 1 else <GradNode>node.next_rest[i - 2]
+
+
+cdef inline int edge_slot_of(GradNode node, int i) noexcept:
+    return node.slot_0 if i == 0 else node.slot_1 if i == 1 else node.slots_rest[i - 2]
+
+
+cdef void *grown(void *old, void *few, Py_ssize_t used, Py_ssize_t room) except NULL:
+    """Memory for `room` bytes with the first `used` bytes of `old`, which is freed unless it is `few`, the pass's own room."""
+    cdef void *new = PyMem_Malloc(room)
+    if new == NULL:
+        raise MemoryError
+    memcpy(new, old, used)
+    if old != few:
+        PyMem_Free(old)
+    return new
+
+
 @cython.final
+@cython.freelist(8)
 cdef class Run:
     """State of one backward pass. Nodes remember their number while the pass lasts; a node that another pass holds is looked up here."""
     cdef NodeState *states
     cdef SlotState *slots
-    cdef Py_ssize_t n_states, room, n_slots, slot_room
+    cdef Commit *commits
+    cdef NodeState[16] few_states
+    cdef SlotState[16] few_slots
+    cdef Commit[16] few_commits
+    cdef Py_ssize_t n_states, room, n_slots, slot_room, n_commits, commit_room
     cdef dict foreign                # id(node) -> number
     cdef bint retain_graph, create_graph, partial
     cdef dict wanted                 # (id(node), slot) -> list of result numbers; partial passes only
     cdef set blocked                 # (id(node), slot) of no_grad_vars
     cdef list results
-    cdef list commits                # [(AccumulationNode, Tensor or list of pieces)]
+
+    def __cinit__(self):
+        self.states = self.few_states
+        self.slots = self.few_slots
+        self.commits = self.few_commits
+        self.room = self.slot_room = self.commit_room = FEW
 
     def __dealloc__(self):
         cdef Py_ssize_t i
+        for i in range(self.n_commits):
+            Py_XDECREF(self.commits[i].cell)
+            Py_XDECREF(self.commits[i].gradient)
         for i in range(self.n_slots):
             Py_XDECREF(self.slots[i].dense)
             Py_XDECREF(self.slots[i].pieces)
@@ -171,10 +212,14 @@ cdef class Run:
                 if (<GradNode>self.states[i].node).run == <void *>self:
                     (<GradNode>self.states[i].node).run = NULL
                 Py_XDECREF(self.states[i].node)
-        PyMem_Free(self.states)
-        PyMem_Free(self.slots)
+        if self.states != self.few_states:
+            PyMem_Free(self.states)
+        if self.slots != self.few_slots:
+            PyMem_Free(self.slots)
+        if self.commits != self.few_commits:
+            PyMem_Free(self.commits)
 
-    cdef Py_ssize_t find(self, GradNode node) except -2:
+    cdef inline Py_ssize_t find(self, GradNode node) except -2:
         """The node's number, or -1."""
         if node.run == <void *>self:
             return node.run_index
@@ -183,20 +228,15 @@ cdef class Run:
         return self.foreign.get(<size_t><void *>node, -1)
 
     cdef Py_ssize_t number(self, GradNode node) except -1:
-        cdef Py_ssize_t at = self.n_states, i
-        cdef void *grown
+        cdef Py_ssize_t at = self.n_states, more
         if at == self.room:
-            grown = PyMem_Realloc(self.states, (2 * self.room + 64) * sizeof(NodeState))
-            if grown == NULL:
-                raise MemoryError
-            self.states = <NodeState *>grown
-            self.room = 2 * self.room + 64
+            more = 4 * self.room
+            self.states = <NodeState *>grown(self.states, self.few_states, at * sizeof(NodeState), more * sizeof(NodeState))
+            self.room = more
         if self.n_slots + node.n_outputs > self.slot_room:
-            grown = PyMem_Realloc(self.slots, (2 * self.slot_room + node.n_outputs + 64) * sizeof(SlotState))
-            if grown == NULL:
-                raise MemoryError
-            self.slots = <SlotState *>grown
-            self.slot_room = 2 * self.slot_room + node.n_outputs + 64
+            more = 4 * self.slot_room + node.n_outputs
+            self.slots = <SlotState *>grown(self.slots, self.few_slots, self.n_slots * sizeof(SlotState), more * sizeof(SlotState))
+            self.slot_room = more
         if node.run == NULL:
             node.run = <void *>self
             node.run_index = at
@@ -214,14 +254,11 @@ cdef class Run:
         self.n_states += 1
         return at
 
-    cdef int discover(self, list roots) except -1:
-        """Number every node that can be reached, and count its consumers."""
+    cdef int discover(self) except -1:
+        """From the roots, which have numbers: number every node that can be reached, and count its consumers."""
         cdef Py_ssize_t done = 0, at
         cdef int i
         cdef GradNode node, behind
-        for node in roots:
-            if self.find(node) < 0:
-                self.number(node)
         while done < self.n_states:
             node = <GradNode>self.states[done].node
             done += 1
@@ -230,13 +267,26 @@ cdef class Run:
                     continue
                 freed_error(node.name())
             for i in range(node.n_edges):
-                behind = node.edge(i)
+                behind = edge_of(node, i)
                 if behind is None:
                     continue
                 at = self.find(behind)
                 if at < 0:
                     at = self.number(behind)
                 self.states[at].waiting += 1
+        return 0
+
+    cdef int commit_later(self, AccumulationNode cell, object gradient) except -1:
+        cdef Py_ssize_t at = self.n_commits, more
+        if at == self.commit_room:
+            more = 4 * self.commit_room
+            self.commits = <Commit *>grown(self.commits, self.few_commits, at * sizeof(Commit), more * sizeof(Commit))
+            self.commit_room = more
+        Py_INCREF(cell)
+        Py_INCREF(gradient)
+        self.commits[at].cell = <PyObject *>cell
+        self.commits[at].gradient = <PyObject *>gradient
+        self.n_commits += 1
         return 0
 
     cdef int mark_needed(self) except -1:
@@ -260,7 +310,7 @@ cdef class Run:
                 if node.cleared:
                     continue
                 for i in range(node.n_edges):
-                    behind = node.edge(i)
+                    behind = edge_of(node, i)
                     if behind is not None:
                         at = self.find(behind)
                         left[at] -= 1
@@ -276,7 +326,7 @@ cdef class Run:
                 if node.cleared:
                     continue
                 for i in range(node.n_edges):
-                    behind = node.edge(i)
+                    behind = edge_of(node, i)
                     if behind is not None and self.states[self.find(behind)].needed:
                         self.states[order[done]].needed = True
         finally:
@@ -305,8 +355,7 @@ cdef class Run:
             Py_INCREF(g)
             place.dense = <PyObject *>g
             return 0
-        if exclusive(place.dense) and not wants_grad(<TensorBase>place.dense) and not wants_grad(g):
-            call_2_in_place(OP_ADD, <TensorBase>place.dense, g)
+        if not grad_enabled() and exclusive(place.dense) and add_same(<TensorBase>place.dense, g):
             return 0
         total = call_2(OP_ADD, <TensorBase>place.dense, g)
         # An operator may have run arbitrary code (the collector); look the place up again.
@@ -408,7 +457,7 @@ cdef class Run:
         if node.captures is not None and not self.partial:
             for entry in node.captures:
                 if entry[0] == slot:
-                    self.commits.append((entry[1], <object>self.slots[at].dense))
+                    self.commit_later(<AccumulationNode>entry[1], <object>self.slots[at].dense)
         if self.partial:
             for k in self.wanted.get((<size_t><void *>node, slot), ()):
                 self.results[k] = <object>self.slots[at].dense
@@ -423,22 +472,24 @@ cdef class Run:
         if type(node) is AccumulationNode and self.slots[first].dense == NULL and self.slots[first].pieces != NULL \
                 and not self.partial and not self.create_graph and not node.hooks and (<AccumulationNode>node).grad is not None:
             # Pieces for a leaf that has a gradient already: they go straight into it.
-            self.commits.append((node, <object>self.slots[first].pieces))
+            self.commit_later(<AccumulationNode>node, <object>self.slots[first].pieces)
             Py_CLEAR(self.slots[first].pieces)
             return 0
         for slot in range(node.n_outputs):
-            self.settle(node, slot)
+            if self.slots[first + slot].pieces != NULL:
+                self.settle(node, slot)
             if self.slots[first + slot].dense == NULL:
                 continue
             arrived = True
-            if node.hooks:
+            if node.hooks is not None:
                 self.run_hooks(node, slot)
-            self.capture(node, slot)
+            if self.partial or node.captures is not None:
+                self.capture(node, slot)
         if not arrived:
             return 0
         if type(node) is AccumulationNode:
             if not self.partial:
-                self.commits.append((node, <object>self.slots[first].dense))
+                self.commit_later(<AccumulationNode>node, <object>self.slots[first].dense)
             return 0
         if self.partial and not self.leads_on(node):
             return 0
@@ -456,7 +507,7 @@ cdef class Run:
     cdef bint leads_on(self, GradNode node) except -1:
         cdef int i
         for i in range(node.n_edges):
-            if node.edge(i) is not None and self.states[self.find(node.edge(i))].needed:
+            if edge_of(node, i) is not None and self.states[self.find(edge_of(node, i))].needed:
                 return True
         return False
 
@@ -488,10 +539,10 @@ cdef class Run:
                 for i in range(node.n_outputs):
                     Py_CLEAR(self.slots[first + i].dense)
                 for i in range(node.n_edges):
-                    if results[i] != NULL and node.edge(i) is not None:
+                    if results[i] != NULL and edge_of(node, i) is not None:
                         g = <TensorBase>results[i]
                         Py_CLEAR(results[i])
-                        self.deliver(node, node.edge(i), node.edge_slot(i), g)
+                        self.deliver(node, edge_of(node, i), edge_slot_of(node, i), g)
             finally:
                 for i in range(node.n_edges):
                     Py_XDECREF(results[i])
@@ -519,12 +570,15 @@ cdef class Run:
         return 0
 
     cdef int execute(self) except -1:
-        cdef Py_ssize_t *ready = <Py_ssize_t *>PyMem_Malloc((self.n_states + 1) * sizeof(Py_ssize_t))
+        cdef Py_ssize_t[16] few_ready
+        cdef Py_ssize_t *ready = few_ready
         cdef Py_ssize_t n = 0, at, behind_at
         cdef int i
         cdef GradNode node, behind
-        if ready == NULL:
-            raise MemoryError
+        if self.n_states > FEW:
+            ready = <Py_ssize_t *>PyMem_Malloc(self.n_states * sizeof(Py_ssize_t))
+            if ready == NULL:
+                raise MemoryError
         try:
             for at in range(self.n_states):
                 if self.states[at].waiting == 0:
@@ -537,7 +591,7 @@ cdef class Run:
                 if self.states[at].needed:
                     self.finish(at)
                 for i in range(node.n_edges):
-                    behind = node.edge(i)
+                    behind = edge_of(node, i)
                     if behind is None:
                         continue
                     behind_at = self.find(behind)
@@ -555,7 +609,8 @@ cdef class Run:
                     self.states[at].node = NULL
                     Py_XDECREF(<PyObject *>node)
         finally:
-            PyMem_Free(ready)
+            if ready != few_ready:
+                PyMem_Free(ready)
         return 0
 
     # ---- commits ----
@@ -563,37 +618,40 @@ cdef class Run:
     cdef int commit(self) except -1:
         """Leaf gradients change only after the whole pass has succeeded (S9.22): check all, then write."""
         cdef AccumulationNode cell
-        for cell, g in self.commits:
+        cdef TensorBase g
+        cdef Py_ssize_t i
+        for i in range(self.n_commits):
+            cell = <AccumulationNode>self.commits[i].cell
             if cell.stale:
                 invalid_argument(f"leaf ({cell.name}) has changed its shape since it was used: the gradient of the old shape "
                                  f"{shape_text(cell.out_layout)} cannot be accumulated")
-            if cell.grad is not None and is_tensor(g) and not same_shape((<TensorBase>cell.grad).layout, (<TensorBase>g).layout):
-                invalid_argument(f"the gradient of leaf ({cell.name}) has shape {shape_text((<TensorBase>g).layout)}, but its .grad has "
-                                 f"shape {shape_text((<TensorBase>cell.grad).layout)}. Clear it with clear_gradient(set_to_zero=False)")
+            if cell.grad is not None and type(<object>self.commits[i].gradient) is not list:
+                g = <TensorBase>self.commits[i].gradient
+                if not same_shape((<TensorBase>cell.grad).layout, g.layout):
+                    invalid_argument(f"the gradient of leaf ({cell.name}) has shape {shape_text(g.layout)}, but its .grad has shape "
+                                     f"{shape_text((<TensorBase>cell.grad).layout)}. Clear it with clear_gradient(set_to_zero=False)")
         _lock()
         try:
-            while self.commits:
-                entry = self.commits.pop()
-                cell = <AccumulationNode>entry[0]
-                g = entry[1]
-                entry = None
-                if is_tensor(g):
-                    self.commit_one(cell, <PyObject *>g)
-                else:
-                    for piece, region, offset in <list>g:
-                        call_2_in_place(OP_ADD, region_view(<TensorBase>cell.grad, <Layout>region, offset), <TensorBase>piece)
+            for i in range(self.n_commits):
+                self.commit_one(<AccumulationNode>self.commits[i].cell, &self.commits[i].gradient)
         finally:
             PyThread_release_lock(_commit_lock)
         return 0
 
-    cdef int commit_one(self, AccumulationNode cell, PyObject *g) except -1:
-        """`g` is held by the caller's variable alone, if by nobody else."""
-        if cell.grad is None:
-            cell.grad = self.private(g)
+    cdef int commit_one(self, AccumulationNode cell, PyObject **gradient) except -1:
+        if type(<object>gradient[0]) is list:
+            for piece, region, offset in <list>gradient[0]:
+                call_2_in_place(OP_ADD, region_view(<TensorBase>cell.grad, <Layout>region, offset), <TensorBase>piece)
+        elif cell.grad is None:
+            cell.grad = self.private(gradient[0])
         elif self.create_graph:
-            cell.grad = call_2(OP_ADD, <TensorBase>cell.grad, <TensorBase>g)
+            cell.grad = call_2(OP_ADD, <TensorBase>cell.grad, <TensorBase>gradient[0])
+        elif add_same(<TensorBase>cell.grad, <TensorBase>gradient[0]):
+            bump_region((<TensorBase>cell.grad).storage, (<TensorBase>cell.grad).data, (<TensorBase>cell.grad).layout,
+                        DTYPES[(<TensorBase>cell.grad).dtype].itemsize)
         else:
-            call_2_in_place(OP_ADD, <TensorBase>cell.grad, <TensorBase>g)
+            call_2_in_place(OP_ADD, <TensorBase>cell.grad, <TensorBase>gradient[0])
+        Py_CLEAR(gradient[0])
         return 0
 
     cdef object private(self, PyObject *g):
@@ -605,7 +663,7 @@ cdef class Run:
 
 # ---- the two doors ---------------------------------------------------------------------------------------------------------------------
 
-cdef int _seed(Run run, GradNode node, int slot, TensorBase root, object given, int k) except -1:
+cdef int _seed(Run run, TensorBase root, GradNode node, object given, int k) except -1:
     cdef TensorBase seed
     if given is None:
         seed = ones(root.layout, root.dtype)
@@ -616,36 +674,33 @@ cdef int _seed(Run run, GradNode node, int slot, TensorBase root, object given, 
         if not same_shape(seed.layout, root.layout):
             raise ValueError(f"(InvalidArgument) Tensor shape not match, Tensor of grad_tensor [ {seed._name} ] with shape "
                              f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
-    return run.deliver(None, node, slot, seed)
+    return run.deliver(None, node, root.slot, seed)
 
 
-cdef int _run(Run run, list tensors, object seeds) except -1:
+cdef int _run(Run run, tuple tensors, object seeds) except -1:
     """Discovery, seeding and the pass itself, in the grad mode that create_graph asks for (S9.15)."""
     cdef TensorBase t
     cdef GradNode node
-    cdef list nodes = []
-    cdef list slots = []
-    cdef list kept = []
     cdef bint before
     cdef int k
     for k in range(len(tensors)):
-        t = <TensorBase>tensors[k]
-        node = gradient_edge(t)
-        if node is not None:
-            nodes.append(node)
-            slots.append(t.slot)
-            kept.append(k)
-    if not nodes:
+        node = gradient_edge(<TensorBase>tensors[k])
+        if node is not None and run.find(node) < 0:
+            run.number(node)
+    if run.n_states == 0:
         precondition_not_met("none of the tensors given to backward requires grad: there is nothing to differentiate. "
                              "Set stop_gradient=False on the leaves before computing, and do not compute under no_grad()")
     before = set_grad_enabled(run.create_graph)
     try:
-        run.discover(nodes)
+        run.discover()
         if run.partial:
             run.mark_needed()
             run.check_cleared()
-        for k in range(len(nodes)):
-            _seed(run, <GradNode>nodes[k], slots[k], <TensorBase>tensors[kept[k]], None if seeds is None else seeds[kept[k]], kept[k])
+        for k in range(len(tensors)):
+            t = <TensorBase>tensors[k]
+            node = gradient_edge(t)
+            if node is not None:
+                _seed(run, t, node, None if seeds is None else seeds[k], k)
         run.execute()
         if not run.partial:
             run.commit()
@@ -654,18 +709,24 @@ cdef int _run(Run run, list tensors, object seeds) except -1:
     return 0
 
 
+cdef int backward_of(TensorBase t, object seed, bint retain_graph, bint create_graph) except -1:
+    cdef Run run = Run.__new__(Run)
+    run.retain_graph = retain_graph
+    run.create_graph = create_graph
+    return _run(run, (t,), None if seed is None else (seed,))
+
+
 def run_backward(list tensors not None, grad_tensors, bint retain_graph, bint create_graph=False):
     """Accumulate the gradients of the tensors into the ``.grad`` of the leaves they depend on."""
     cdef Run run = Run.__new__(Run)
     run.retain_graph = retain_graph
     run.create_graph = create_graph
-    run.commits = []
     for t in tensors:
         if not is_tensor(t):
             raise TypeError(f"(InvalidType) backward() takes Tensors, but got {type_name(t)}")
     if grad_tensors is not None and len(grad_tensors) != len(tensors):
         invalid_argument(f"{len(tensors)} tensors, but {len(grad_tensors)} grad_tensors")
-    _run(run, tensors, grad_tensors)
+    _run(run, tuple(tensors), grad_tensors)
 
 
 def run_grad(list outputs not None, list inputs not None, grad_outputs, bint retain_graph, bint create_graph, bint allow_unused,
@@ -706,7 +767,7 @@ def run_grad(list outputs not None, list inputs not None, grad_outputs, bint ret
                 run.blocked = set()
             run.blocked.add((<size_t><void *>node, (<TensorBase>one).slot))
             holders.append(node)
-    _run(run, outputs, grad_outputs)
+    _run(run, tuple(outputs), grad_outputs)
     before = set_grad_enabled(create_graph)
     try:
         for k in range(len(inputs)):

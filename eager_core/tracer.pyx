@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 from eager_core._generated.op_ids cimport UFUNC_ADD
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.kernel_tables cimport Loop, ufunc_loop
+from eager_core.layout cimport same_shape
 from eager_core.op cimport (
     JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_REDUCE, JOB_ROWS, eager_cast_loop, eager_run_plan,
 )
@@ -105,6 +106,37 @@ cdef int fill_region(TensorBase t, Layout region, char *data, double value) exce
     plan_tensor(&job, 1, part)
     run_job(&job)
     return 0
+
+
+cdef int fill(TensorBase t, double value) except -1:
+    cdef Job job
+    job.kind = JOB_LOOP
+    job.loop = eager_cast_loop(EAGER_FLOAT64, t.dtype)
+    job.data = NULL
+    job.args[0] = <char *>&value
+    job.args[1] = t.data
+    job.dims[0] = t.layout.numel
+    job.steps[0] = 0
+    job.steps[1] = DTYPES[t.dtype].itemsize
+    run_job(&job)
+    return 0
+
+
+cdef bint add_same(TensorBase t, TensorBase addend) noexcept:
+    cdef Job job
+    cdef Loop *add = ufunc_loop(UFUNC_ADD, t.dtype)
+    if (add.call == NULL or t.dtype != addend.dtype or not t.layout.contiguous or not addend.layout.contiguous
+            or not same_shape(t.layout, addend.layout)):
+        return False
+    job.kind = JOB_LOOP
+    job.loop = add.call
+    job.data = add.data
+    job.args[0] = job.args[2] = t.data
+    job.args[1] = addend.data
+    job.dims[0] = t.layout.numel
+    job.steps[0] = job.steps[1] = job.steps[2] = DTYPES[t.dtype].itemsize
+    run_job(&job)
+    return True
 
 
 cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase addend) except -1:
