@@ -5,11 +5,11 @@ from cpython.ref cimport Py_INCREF
 
 from eager_core.gradient_helpers import core as helpers
 from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_POW, OP_SQUARE_GRAD, OP_UNREDUCE
-from eager_core.dtypes cimport EAGER_COMPLEX64, numpy_dtype
+from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, numpy_dtype
 from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function
-from eager_core.layout cimport Layout, shape_list
+from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list
 from eager_core.op cimport OpCall, begin_call, op_row
-from eager_core.tensor cimport adopt_array
+from eager_core.tensor cimport adopt_array, empty_tensor
 from eager_core.tensor_wrapper cimport recover
 
 
@@ -26,9 +26,22 @@ cdef TensorBase conj(TensorBase t):
 cdef TensorBase saved_operand(GradNode node, int k):
     if node.saved[k].layout != NULL:
         return recover(node, k)
-    dtype = numpy_dtype(node.out_dtype)
-    number = complex(node.attrs[0].f, node.attrs[1].f) if dtype.kind == "c" else node.attrs[0].f
-    return adopt_array(np.array(number, dtype=dtype if dtype.kind in "fc" else np.float64))
+    return _number(node.attrs[0].f, node.attrs[1].f, node.out_dtype)
+
+
+cdef TensorBase _number(double real, double imaginary, int dtype):
+    cdef TensorBase made = empty_tensor(SCALAR_LAYOUT, dtype if dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
+    if made.dtype == EAGER_FLOAT32:
+        (<float *>made.data)[0] = <float>real
+    elif made.dtype == EAGER_FLOAT64:
+        (<double *>made.data)[0] = real
+    elif made.dtype == EAGER_COMPLEX64:
+        (<float *>made.data)[0] = <float>real
+        (<float *>made.data)[1] = <float>imaginary
+    else:
+        (<double *>made.data)[0] = real
+        (<double *>made.data)[1] = imaginary
+    return made
 
 
 cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot):
