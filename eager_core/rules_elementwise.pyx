@@ -207,6 +207,11 @@ cdef int rule_where(OpCall *c) except -1:
     return 0
 
 
+cdef bint _whole(double number) noexcept:
+    """Whether an integer may stand for it: no fraction, not infinite, small enough to have been given exactly."""
+    return number == floor(number) and fabs(number) <= 9e15
+
+
 cdef int rule_clip(OpCall *c) except -1:
     """attrs: min, max (o == NULL: absent). A fractional bound turns integers into floating point, as a Python number does elsewhere."""
     cdef TensorBase x = <TensorBase>c.x[0]
@@ -219,7 +224,7 @@ cdef int rule_clip(OpCall *c) except -1:
     for k in range(2):
         if c.attrs[k].o == NULL:
             c.attrs[k].f = INFINITY if k else -INFINITY
-        elif DTYPES[dtype].kind == KIND_INT and (c.attrs[k].f != floor(c.attrs[k].f) or fabs(c.attrs[k].f) > 9e15):
+        elif DTYPES[dtype].kind == KIND_INT and not _whole(c.attrs[k].f):
             dtype = EAGER_FLOAT64
     if DTYPES[dtype].kind == KIND_INT:
         return _clip_integers(c, dtype)
@@ -271,7 +276,7 @@ cdef int rule_scale(OpCall *c) except -1:
     cdef Kernel kernel
     if DTYPES[dtype].kind == KIND_BOOL:
         no_loop(c, dtype)
-    if DTYPES[dtype].kind == KIND_INT and (c.attrs[0].f != floor(c.attrs[0].f) or c.attrs[1].f != floor(c.attrs[1].f)):
+    if DTYPES[dtype].kind == KIND_INT and not (_whole(c.attrs[0].f) and _whole(c.attrs[1].f)):
         dtype = EAGER_FLOAT64
     kernel = find_kernel(c, dtype)
     c.scale.scale = c.attrs[0].f

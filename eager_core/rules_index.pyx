@@ -197,16 +197,19 @@ cdef int rule_setitem(OpCall *c) except -1:
     cdef TensorBase x = target_of(c), part = x, value
     cdef Py_ssize_t offset = 0
     cdef int dtype
-    cdef Layout layout = x.layout
+    cdef Layout layout = x.layout, region
     if c.row.kernel != SET_ALL:
         layout = basic_region(x.layout, <object>c.attrs[0].o, &offset)
         part = alias(x, layout, x.data + offset * DTYPES[x.dtype].itemsize)
         part.root = x if x.root is None else x.root
-        if not x.layout.contiguous:
-            layout = basic_region(contiguous_layout(x.layout.ndim, x.layout.dims), <object>c.attrs[0].o, &c.region_offset)
-            Py_INCREF(layout)
-            c.region = <PyObject *>layout
-            layout = part.layout
+    if not x.layout.contiguous and x.root is None:
+        # The region of a root's gradient, which is in C order; that of a view is counted in its root's memory.
+        region = contiguous_layout(x.layout.ndim, x.layout.dims)
+        c.region_offset = 0
+        if c.row.kernel != SET_ALL:
+            region = basic_region(region, <object>c.attrs[0].o, &c.region_offset)
+        Py_INCREF(region)
+        c.region = <PyObject *>region
     if not x.layout.contiguous and overlaps_itself(x.layout):
         invalid_argument(f"{op_name(c)}(): elements of the tensor overlap each other in memory; clone() it first")
     Py_INCREF(x)
