@@ -202,11 +202,14 @@ cdef int rule_setitem(OpCall *c) except -1:
         layout = basic_region(x.layout, <object>c.attrs[0].o, &offset)
         part = alias(x, layout, x.data + offset * DTYPES[x.dtype].itemsize)
         part.root = x if x.root is None else x.root
-        if not x.layout.contiguous:
-            layout = basic_region(contiguous_layout(x.layout.ndim, x.layout.dims), <object>c.attrs[0].o, &c.region_offset)
-            Py_INCREF(layout)
-            c.region = <PyObject *>layout
-            layout = part.layout
+    if not x.layout.contiguous and x.root is None:
+        # The gradient of a root is in C order. (That of a view's root is seen through the layout of the written part itself.)
+        layout = contiguous_layout(x.layout.ndim, x.layout.dims)
+        if c.row.kernel != SET_ALL:
+            layout = basic_region(layout, <object>c.attrs[0].o, &c.region_offset)
+        Py_INCREF(layout)
+        c.region = <PyObject *>layout
+        layout = part.layout
     if not x.layout.contiguous and overlaps_itself(x.layout):
         invalid_argument(f"{op_name(c)}(): elements of the tensor overlap each other in memory; clone() it first")
     Py_INCREF(x)
