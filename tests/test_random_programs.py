@@ -372,9 +372,16 @@ def is_refusal(error):
     return isinstance(error, (RuntimeError, ValueError)) and any(text in str(error) for text in REFUSALS)
 
 
+def _history(t):
+    try:
+        return None if t.grad_fn is None else t.grad_fn.name()
+    except RuntimeError as error:                                # a view that has lost its tensor
+        assert is_refusal(error)
+        return str(error)
+
+
 def state(tensors):
-    return {name: (t.numpy().tobytes(), t.shape, t.inplace_version, t.stop_gradient, t.is_leaf,
-                   None if t.grad_fn is None else t.grad_fn.name()) for name, t in tensors.items()}
+    return {name: (t.numpy().tobytes(), t.shape, t.inplace_version, t.stop_gradient, t.is_leaf, _history(t)) for name, t in tensors.items()}
 
 
 def run_tensors(program, careful=True):
@@ -389,8 +396,9 @@ def run_tensors(program, careful=True):
         before = state(env) if careful else None
         try:
             _run_one(TENSOR, env, statement)
-        except (RuntimeError, ValueError) as error:
-            if not is_refusal(error):
+        except (RuntimeError, ValueError, IndexError) as error:
+            # After a refused call a shape may be another than the program was made for.
+            if not is_refusal(error) and not (skipped and isinstance(error, (ValueError, IndexError))):
                 raise
             assert before is None or state(env) == before or statement[1] in ("iadd_item", "imul_item"), \
                 f"a refused call left a trace: {statement}: {error}"
@@ -412,6 +420,8 @@ def run_tensors(program, careful=True):
 
 def check_program(program, order=1, differences=False):
     """Return "exact", "refused" (a version error in backward) or "constant"; raise AssertionError for anything wrong."""
+    if any("detach" in op for _, op, _ in program.statements):
+        order = 1                                                # to differences of gradients a detached value is no constant
     env, skipped, loss, terms = run_tensors(program)
     program = Program(program.inputs, program.constants, program.statements, terms)
     expected = numpy_env(program, program.inputs, skipped)
@@ -424,7 +434,7 @@ def check_program(program, order=1, differences=False):
         return "constant"
     leaves = {name: env[name] for name in program.inputs}
     truth = numpy_gradients(program, skipped)
-    if differences:
+    if differences and not any("detach" in op for _, op, _ in program.statements):
         rough = central_differences(lambda inputs: numpy_loss(program, inputs, skipped).real, program.inputs)
         for name, g in truth.items():
             np.testing.assert_allclose(rough[name], g, rtol=1e-4, atol=1e-5)
@@ -554,6 +564,7 @@ def main():
             print(f"\n==== seed {seed} order {order}: {type(error).__name__} {str(error)[:600]}\n{small}", flush=True)
 
     for order in (1, 2):
+        shown = 0
         outcomes = run_many(first, count if order == 1 else count // 4, order, length, report)
         ran = outcomes["exact"] + outcomes["refused"] + outcomes["FAILED"]
         print(f"order {order}: {dict(outcomes)}; exact {outcomes['exact'] / max(ran, 1):.1%} of {ran} that had a gradient")
