@@ -9,8 +9,8 @@ from libc.stdint cimport int8_t, uint32_t
 from eager_core._generated.op_ids cimport OP_ASSIGN
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32
 from eager_core.eager_utils cimport (
-    check_inplace, compute_require_grad, forget_history, gradient_edge, make_view, record_region_write, record_write, region_in_root,
-    root_of, view_node,
+    check_inplace, compute_require_grad, forget_history, gradient_edge, make_view, move_capture, record_region_write, record_write,
+    replace_history, root_of, view_node,
 )
 from eager_core.errors cimport invalid_argument, permission_denied
 from eager_core.grad_mode cimport grad_enabled
@@ -44,8 +44,8 @@ cdef object outputs_of(OpCall *c):
 
 
 cdef int run_call(OpCall *c) except -1:
-    cdef GradNode node = None, before = None, value = None
-    cdef int before_slot = 0
+    cdef GradNode node = None, before = None, value_edge = None
+    cdef int before_slot = 0, value_slot = 0
     cdef TensorBase target = None, root
     c.needs_grad = compute_require_grad(c)                           # ComputeRequireGrad
     if c.inplace:
@@ -69,7 +69,8 @@ cdef int run_call(OpCall *c) except -1:
         if c.row.family != FAMILY_SETITEM:
             node = _begin_node(c)
         elif c.n == 2 and c.x[1] != NULL:
-            value = gradient_edge(<TensorBase>c.x[1])
+            value_edge = gradient_edge(<TensorBase>c.x[1])
+            value_slot = (<TensorBase>c.x[1]).slot
     trace_op(c)                                                      # the GIL is released in here, and only here
     if c.inplace:
         if c.written != NULL:
@@ -78,7 +79,7 @@ cdef int run_call(OpCall *c) except -1:
             bump_region(target.storage, target.data, target.layout, DTYPES[target.dtype].itemsize)
     if c.needs_grad:
         if c.row.family == FAMILY_SETITEM:
-            _record_setitem(c, target, value, before, before_slot)
+            _record_setitem(c, target, value_edge, value_slot, before, before_slot)
         else:
             _finish_node(c, node)
             if c.inplace:
@@ -187,7 +188,7 @@ cdef int _own(OpCall *c, GradNode node) except -1:
     return 0
 
 
-cdef int _record_setitem(OpCall *c, TensorBase target, GradNode value, GradNode before, int before_slot) except -1:
+cdef int _record_setitem(OpCall *c, TensorBase target, GradNode value_edge, int value_slot, GradNode before, int before_slot) except -1:
     """The written region's gradient goes to the value, the rest on to the previous history."""
     cdef TensorBase root = root_of(target), part = <TensorBase>c.written
     cdef Layout region = part.layout
@@ -197,8 +198,7 @@ cdef int _record_setitem(OpCall *c, TensorBase target, GradNode value, GradNode 
         offset = c.region_offset
     else:
         offset = (part.data - root.data) // DTYPES[part.dtype].itemsize
-    return record_region_write(root, region, offset, value, (<TensorBase>c.x[1]).slot if value is not None else 0, before,
-                               before_slot)
+    return record_region_write(root, region, offset, value_edge, value_slot, before, before_slot)
 
 
 cdef int _finish_view(OpCall *c) except -1:
@@ -214,12 +214,11 @@ cdef int _finish_view(OpCall *c) except -1:
 
 cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
     """reshape_ and its kin: the same memory in another shape (S2.4)."""
-    cdef Layout layout = <Layout>c.new_layout, before = target.layout
-    cdef GradNode node = None
-    if target.root is None and c.needs_grad:
-        if not before.contiguous:
-            permission_denied(f"{op_name(c)}(): the elements of the tensor are not contiguous in memory, and it requires grad; clone() it first")
-        node = view_node(c.row, target, gradient_edge(target), target.slot, layout, 0)
+    cdef Layout layout = <Layout>c.new_layout
+    cdef GradNode node = None, before = target.grad_node
+    if c.needs_grad:
+        edge = gradient_edge(target)
+        node = view_node(c.row, target, edge, target.slot, layout if c.region == NULL else <Layout>c.region, 0)
         node.out_layout = layout
     elif not grad_enabled() and wants_grad(target):
         if target.root is not None or target.grad_node is not None:
@@ -228,8 +227,15 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         _new_leaf_shape(target, layout)
     target.layout = layout
     bump_region(target.storage, target.storage.data, _all_of(target), 1)
-    if node is not None:
-        record_write(target, node, None, 0)
+    if node is not None and target.root is None:
+        replace_history(target, node)
+    elif node is not None:
+        # No element of the root has changed: only the view has a new node, on top of its old one.
+        target.grad_node = node
+        target.slot = 0
+        target.generation = (<TensorBase>target.root).generation
+        if target.retains:
+            move_capture(target.accumulator, before, node, 0)
     elif target.root is not None and target.grad_node is not None:
         # A view that changed its shape: its old node's gradients have the old shape.
         target.generation = (<TensorBase>target.root).generation - 1

@@ -2,7 +2,9 @@
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
-from cpython.pythread cimport PyThread_acquire_lock, PyThread_allocate_lock, PyThread_release_lock, PyThread_type_lock
+from cpython.pythread cimport (
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_get_thread_ident, PyThread_release_lock, PyThread_type_lock,
+)
 from cpython.ref cimport Py_CLEAR, Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
@@ -46,13 +48,25 @@ cdef struct SlotState:           # GradTensorHolder: what has arrived for one ou
 
 # Commits of several threads into one leaf: the additions must not run at once (S9.23).
 cdef PyThread_type_lock _commit_lock = PyThread_allocate_lock()
+cdef unsigned long _committing = 0            # the thread that holds the lock
 
 
-cdef void _lock() noexcept:
-    if PyThread_acquire_lock(_commit_lock, 0):
-        return
-    with nogil:
-        PyThread_acquire_lock(_commit_lock, 1)
+cdef bint _lock() noexcept:
+    """False: this thread holds it already. The collector may run a finalizer in the middle of a commit, and that another backward."""
+    global _committing
+    if _committing == PyThread_get_thread_ident():
+        return False
+    if not PyThread_acquire_lock(_commit_lock, 0):
+        with nogil:
+            PyThread_acquire_lock(_commit_lock, 1)
+    _committing = PyThread_get_thread_ident()
+    return True
+
+
+cdef void _unlock() noexcept:
+    global _committing
+    _committing = 0
+    PyThread_release_lock(_commit_lock)
 
 
 cdef inline bint exclusive(PyObject *t) noexcept:
@@ -463,8 +477,8 @@ cdef class Run:
                 self.results[k] = <object>self.slots[at].dense
         return 0
 
-    cdef int finish(self, Py_ssize_t at) except -1:
-        """All consumers of the node have run: hooks, captures, its own backward, delivery."""
+    cdef bint finish(self, Py_ssize_t at) except -1:
+        """All consumers of the node have run: hooks, captures, its own backward, delivery. False: what it saved was not needed."""
         cdef GradNode node = <GradNode>self.states[at].node
         cdef Py_ssize_t first = self.states[at].first_slot
         cdef int slot
@@ -474,7 +488,7 @@ cdef class Run:
             # Pieces for a leaf that has a gradient already: they go straight into it.
             self.commit_later(<AccumulationNode>node, <object>self.slots[first].pieces)
             Py_CLEAR(self.slots[first].pieces)
-            return 0
+            return False
         for slot in range(node.n_outputs):
             if self.slots[first + slot].pieces != NULL:
                 self.settle(node, slot)
@@ -485,14 +499,14 @@ cdef class Run:
                 self.run_hooks(node, slot)
             if self.partial or node.captures is not None:
                 self.capture(node, slot)
-        if not arrived:
-            return 0
         if type(node) is AccumulationNode:
-            if not self.partial:
+            if arrived and not self.partial:
                 self.commit_later(<AccumulationNode>node, <object>self.slots[first].dense)
-            return 0
+            return False
         if self.partial and not self.leads_on(node):
-            return 0
+            return False
+        if not arrived:
+            return True
         if node.cleared:
             freed_error(node.name())
         if node.row.id == OP_REGION_WRITE:
@@ -502,7 +516,7 @@ cdef class Run:
                 self.deliver_piece(node, node.next_0, node.slot_0, <TensorBase>self.slots[first].dense, node.region, node.region_offset)
         else:
             self.run_formula(node, first)
-        return 0
+        return True
 
     cdef bint leads_on(self, GradNode node) except -1:
         cdef int i
@@ -516,21 +530,22 @@ cdef class Run:
         cdef PyObject *few_grads[8]
         cdef PyObject **results = few_results
         cdef PyObject **grads = few_grads
-        cdef int i
+        cdef int i, n_edges = node.n_edges
         cdef backward_fn backward = _backward[node.row.id]
         if backward == NULL:
             unavailable(f"The Op {node.row.name.decode()} doesn't have any grad op. Its result cannot be differentiated.")
-        if node.n_edges > 8:
-            results = <PyObject **>PyMem_Malloc(node.n_edges * sizeof(PyObject *))
+        if n_edges > 8:
+            results = <PyObject **>PyMem_Malloc(n_edges * sizeof(PyObject *))
         if node.n_outputs > 8:
             grads = <PyObject **>PyMem_Malloc(node.n_outputs * sizeof(PyObject *))
         try:
             if results == NULL or grads == NULL:
                 raise MemoryError
-            for i in range(node.n_edges):
+            for i in range(n_edges):
                 results[i] = NULL
             for i in range(node.n_outputs):
                 grads[i] = self.slots[first + i].dense
+            node.running += 1
             try:
                 backward(node, grads, results)
                 if node.cleared:
@@ -538,13 +553,16 @@ cdef class Run:
                 # The gradient itself is not needed any more: a result that shares it may be the only holder now.
                 for i in range(node.n_outputs):
                     Py_CLEAR(self.slots[first + i].dense)
-                for i in range(node.n_edges):
+                for i in range(n_edges):
                     if results[i] != NULL and edge_of(node, i) is not None:
                         g = <TensorBase>results[i]
                         Py_CLEAR(results[i])
                         self.deliver(node, edge_of(node, i), edge_slot_of(node, i), g)
             finally:
-                for i in range(node.n_edges):
+                node.running -= 1
+                if node.cleared:
+                    node.clear()
+                for i in range(n_edges):
                     Py_XDECREF(results[i])
         finally:
             if results != few_results:
@@ -572,8 +590,9 @@ cdef class Run:
     cdef int execute(self) except -1:
         cdef Py_ssize_t[16] few_ready
         cdef Py_ssize_t *ready = few_ready
-        cdef Py_ssize_t n = 0, at, behind_at
+        cdef Py_ssize_t n = 0, at, behind_at, left = self.n_states
         cdef int i
+        cdef bint ran
         cdef GradNode node, behind
         if self.n_states > FEW:
             ready = <Py_ssize_t *>PyMem_Malloc(self.n_states * sizeof(Py_ssize_t))
@@ -586,10 +605,10 @@ cdef class Run:
                     n += 1
             while n:
                 n -= 1
+                left -= 1
                 at = ready[n]
                 node = <GradNode>self.states[at].node
-                if self.states[at].needed:
-                    self.finish(at)
+                ran = self.states[at].needed and self.finish(at)
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
                     if behind is None:
@@ -599,7 +618,7 @@ cdef class Run:
                     if self.states[behind_at].waiting == 0:
                         ready[n] = behind_at
                         n += 1
-                if self.states[at].needed and not self.retain_graph and type(node) is not AccumulationNode:
+                if ran and not self.retain_graph:
                     node.clear()
                 # The pass lets go of the node as it passes: memory shrinks while gradients grow.
                 for i in range(node.n_outputs):
@@ -611,6 +630,11 @@ cdef class Run:
         finally:
             if ready != few_ready:
                 PyMem_Free(ready)
+        if left:
+            # Another pass, in a hook or in another thread, has freed a part of the graph that this one had not come to yet.
+            for at in range(self.n_states):
+                if self.states[at].node != NULL and self.states[at].waiting > 0:
+                    freed_error((<GradNode>self.states[at].node).name())
         return 0
 
     # ---- commits ----
@@ -618,30 +642,43 @@ cdef class Run:
     cdef int commit(self) except -1:
         """Leaf gradients change only after the whole pass has succeeded (S9.22): check all, then write."""
         cdef AccumulationNode cell
-        cdef TensorBase g
         cdef Py_ssize_t i
+        cdef bint locked
         for i in range(self.n_commits):
             cell = <AccumulationNode>self.commits[i].cell
             if cell.stale:
                 invalid_argument(f"leaf ({cell.name}) has changed its shape since it was used: the gradient of the old shape "
                                  f"{shape_text(cell.out_layout)} cannot be accumulated")
-            if cell.grad is not None and type(<object>self.commits[i].gradient) is not list:
-                g = <TensorBase>self.commits[i].gradient
-                if not same_shape((<TensorBase>cell.grad).layout, g.layout):
-                    invalid_argument(f"the gradient of leaf ({cell.name}) has shape {shape_text(g.layout)}, but its .grad has shape "
-                                     f"{shape_text((<TensorBase>cell.grad).layout)}. Clear it with clear_gradient(set_to_zero=False)")
-        _lock()
+            if cell.grad is not None and not same_shape((<TensorBase>cell.grad).layout, cell.out_layout):
+                invalid_argument(f"the gradient of leaf ({cell.name}) has shape {shape_text(cell.out_layout)}, but its .grad has "
+                                 f"shape {shape_text((<TensorBase>cell.grad).layout)}. Clear it with clear_gradient(set_to_zero=False)")
+        locked = _lock()
         try:
             for i in range(self.n_commits):
                 self.commit_one(<AccumulationNode>self.commits[i].cell, &self.commits[i].gradient)
         finally:
-            PyThread_release_lock(_commit_lock)
+            if locked:
+                _unlock()
+        return 0
+
+    cdef int commit_pieces(self, AccumulationNode cell, list pieces) except -1:
+        cdef object whole = cell.grad
+        cdef TensorBase into
+        if whole is None:                # a hook has taken it away since
+            whole = zeros(cell.out_layout, cell.out_dtype)
+        into = <TensorBase>whole
+        if not into.layout.contiguous or into.dtype != cell.out_dtype:
+            into = zeros(cell.out_layout, cell.out_dtype)
+        for piece, region, offset in pieces:
+            call_2_in_place(OP_ADD, region_view(into, <Layout>region, offset), <TensorBase>piece)
+        if into is not whole:
+            call_2_in_place(OP_ADD, <TensorBase>whole, into)
+        cell.grad = whole
         return 0
 
     cdef int commit_one(self, AccumulationNode cell, PyObject **gradient) except -1:
         if type(<object>gradient[0]) is list:
-            for piece, region, offset in <list>gradient[0]:
-                call_2_in_place(OP_ADD, region_view(<TensorBase>cell.grad, <Layout>region, offset), <TensorBase>piece)
+            self.commit_pieces(cell, <list>gradient[0])
         elif cell.grad is None:
             cell.grad = self.private(gradient[0])
         elif self.create_graph:

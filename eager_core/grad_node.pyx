@@ -34,7 +34,7 @@ cdef class GradNode:
             return self.next_0
         if i == 1:
             return self.next_1
-        return <GradNode>self.next_rest[i - 2]
+        return None if self.next_rest is None else <GradNode>self.next_rest[i - 2]
 
     cdef int edge_slot(self, int i) noexcept:
         if i == 0:
@@ -86,6 +86,8 @@ cdef class GradNode:
     cdef void clear(self):
         """What a pass without retain_graph leaves: no values, no edges, so that memory goes as the pass goes (S5.7)."""
         self.cleared = True
+        if self.running:
+            return                   # by another thread; that pass clears it
         self.n_edges = 0
         self.release_saved()
         self.next_0 = None

@@ -191,6 +191,11 @@ cdef Layout view_layout(OpCall *c, Layout old):
 cdef int rule_view(OpCall *c) except -1:
     cdef TensorBase x = <TensorBase>c.x[0], view
     cdef Layout layout = view_layout(c, x.layout), region
+    if not x.layout.contiguous:
+        region = view_layout(c, contiguous_layout(x.layout.ndim, x.layout.dims))
+        Py_INCREF(region)
+        c.region = <PyObject *>region
+        c.region_offset = 0
     if c.inplace:
         if layout is None:
             invalid_argument(f"{op_name(c)}(): the elements of the inplace tensor are not contiguous in memory; use "
@@ -201,11 +206,6 @@ cdef int rule_view(OpCall *c) except -1:
         c.new_layout = <PyObject *>layout
         return 0
     c.is_view = True
-    if not x.layout.contiguous:
-        region = view_layout(c, contiguous_layout(x.layout.ndim, x.layout.dims))
-        Py_INCREF(region)
-        c.region = <PyObject *>region
-        c.region_offset = 0
     if layout is not None:
         view = alias(x, layout, x.data)
         Py_INCREF(view)
