@@ -200,7 +200,7 @@ def test_s11_4_len_and_iteration():
 def test_s11_4_equality_and_hash():
     x, y = const([1.0, 2.0]), const([1.0, 3.0])
     for result, want in ((x == y, [True, False]), (x != y, [False, True]), (x < y, [False, True]), (x <= 1.0, [True, False]),
-                         (x > 1.0, [False, True]), (2.0 >= x, [True, True])):
+                         (x > 1.0, [False, True]), (x <= 2.0, [True, True])):
         assert result.dtype == np.bool_
         assert result.stop_gradient
         np.testing.assert_array_equal(result.numpy(), want)
@@ -212,12 +212,12 @@ def test_s11_4_equality_and_hash():
     x.add_(1.0)
     x.reshape_([2, 1])
     assert hash(x) == before
-    assert (x == None) is False
-    assert (x != None) is True
+    assert (x == None) is False  # noqa: E711
+    assert (x != None) is True  # noqa: E711
     assert (x == "a") is False
     assert (x != object()) is True
     with pytest.raises(TypeError):
-        x < None
+        x < None  # noqa: B015
 
 
 # ---- S11.5 -----------------------------------------------------------------------------------------------------------------------------
