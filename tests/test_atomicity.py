@@ -7,12 +7,12 @@ import subprocess
 import sys
 import textwrap
 
-import eager_core
 import numpy as np
 import pytest
-from eager_core.codegen.table import OPS
 
+import eager_core
 import python_api as paddle
+from eager_core.codegen.table import OPS
 
 
 def const(values, dtype="float64"):
@@ -75,7 +75,8 @@ class Watched:
         want[0] += 1.0
         np.testing.assert_allclose((self.base if self.source is None else self.source).grad.numpy(), want)
         hooks_on_one = self.target is self.base
-        assert len(self.calls) == 2 and (hooks_on_one or self.calls == [[2, 2], [2, 2]])
+        assert len(self.calls) == 2
+        assert (hooks_on_one or self.calls == [[2, 2], [2, 2]])
 
 
 IN_PLACE = [op for op in OPS if op.inplace]
@@ -243,7 +244,8 @@ def test_s2_6_known_breaches_of_the_references():
     for shape_only in (lambda: x.reshape_([2, 1]), lambda: x.unsqueeze_(0), lambda: x.squeeze_(), lambda: x.flatten_()):
         with pytest.raises(ValueError, match="Leaf Var"):
             shape_only()
-        assert x.shape == [1, 2] and x.inplace_version == 0
+        assert x.shape == [1, 2]
+        assert x.inplace_version == 0
     for write in (lambda: x.exp_(), lambda: x.add_(x), lambda: x.fill_(1.0), lambda: x.__setitem__(x > 0.6, 1.0)):
         with pytest.raises(ValueError, match="Leaf Var"):
             write()

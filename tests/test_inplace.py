@@ -64,7 +64,10 @@ def test_reference_program_2():
         with pytest.raises(ValueError) as caught:
             a.reshape_([-1])
         assert str(caught.value).startswith("(InvalidArgument) Leaf Var () that doesn't stop gradient can't use inplace strategy.")
-        assert a.shape == [2, 2] and a.inplace_version == 0 and a.is_leaf and not a.stop_gradient
+        assert a.shape == [2, 2]
+        assert a.inplace_version == 0
+        assert a.is_leaf
+        assert not a.stop_gradient
         np.testing.assert_array_equal(a.numpy(), start)
 
 
@@ -81,7 +84,8 @@ def test_reference_program_3():
             "(PermissionDenied) Tensor '' used in gradient computation has been modified by an inplace operation. Its version is 1 but the "
             "expected version is 0. Please fix your code to void calling an inplace operator after using the Tensor which will used in "
             "gradient computation.")
-        assert a.grad is None and b.inplace_version == 1
+        assert a.grad is None
+        assert b.inplace_version == 1
 
 
 # ---- S2: order -------------------------------------------------------------------------------------------------------------------------
@@ -138,7 +142,9 @@ def test_s2_4_shape_changes_move_no_data_and_bump_once(name):
     y = x * 1.0
     data, total = y.sin().sum(), y.sum()
     assert getattr(y, name)(*SHAPES[name]) is y
-    assert y.shape == want and y.inplace_version == 1 and not y.is_leaf
+    assert y.shape == want
+    assert y.inplace_version == 1
+    assert not y.is_leaf
     with pytest.raises(RuntimeError, match=VERSION):
         data.backward()
     total.backward()                                        # needs the shape only: that which it saw
@@ -155,7 +161,9 @@ def test_s2_4_shape_changes_move_no_data_and_bump_once(name):
 def test_s2_4_t_():
     x = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     y = x * 1.0
-    assert y.t_() is y and y.shape == [3, 2] and y.inplace_version == 1
+    assert y.t_() is y
+    assert y.shape == [3, 2]
+    assert y.inplace_version == 1
     w = np.arange(6.0).reshape(3, 2)
     (y * const(w)).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), w.T)
@@ -166,7 +174,8 @@ def test_s2_5_every_completed_call_bumps_once():
     for n, act in enumerate((lambda: x.reshape_(x.shape), lambda: x.squeeze_(), lambda: x.flatten_(0, 0), lambda: x.transpose_([0, 1]),
                              lambda: x.scale_(1.0), lambda: x.cast_("float64"), lambda: x.copy_(x), lambda: x.clip_()), 1):
         act()
-        assert x.inplace_version == n and x.shape == [2, 3]
+        assert x.inplace_version == n
+        assert x.shape == [2, 3]
     y = leaf(np.ones([2, 3])) * 1.0
     y.reshape_([2, 3])
     assert y.inplace_version == 1
@@ -179,7 +188,8 @@ def test_s2_7_a_failed_backward_changes_no_version():
     y.add_(1.0)
     with pytest.raises(RuntimeError):
         z.backward()
-    assert (x.inplace_version, y.inplace_version, z.inplace_version) == (0, 1, 0) and x.grad is None
+    assert (x.inplace_version, y.inplace_version, z.inplace_version) == (0, 1, 0)
+    assert x.grad is None
 
 
 # ---- S3: leaf check --------------------------------------------------------------------------------------------------------------------
@@ -205,20 +215,27 @@ def test_s3_1_s3_3_s3_6_leaf(what):
     with pytest.raises(ValueError, match=r"\(InvalidArgument\) Leaf Var \(w\) that doesn't stop gradient can't use inplace strategy"):
         ON_LEAF[what](x)
     np.testing.assert_array_equal(x.numpy(), [[0.5, 0.75]])
-    assert x.inplace_version == 0 and x.shape == [1, 2] and x.is_leaf and not x.stop_gradient
+    assert x.inplace_version == 0
+    assert x.shape == [1, 2]
+    assert x.is_leaf
+    assert not x.stop_gradient
     if what == "equal_":
         return                                              # refused for its dtype
     with paddle.no_grad():
         ON_LEAF[what](x)
     if what != "cast_":
         assert x.inplace_version == 1
-    assert x.is_leaf and not x.stop_gradient and x.grad_fn is None
+    assert x.is_leaf
+    assert not x.stop_gradient
+    assert x.grad_fn is None
 
 
 def test_s3_2_a_constant_target_joins_the_graph():
     x, buffer = leaf([1.0, 2.0]), const([10.0, 20.0])
     assert buffer.multiply_(x) is buffer
-    assert not buffer.stop_gradient and not buffer.is_leaf and buffer.grad_fn is not None
+    assert not buffer.stop_gradient
+    assert not buffer.is_leaf
+    assert buffer.grad_fn is not None
     buffer.sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), [10.0, 20.0])
     assert buffer.grad is None
@@ -229,12 +246,17 @@ def test_s3_3_no_grad_keeps_flags_and_history():
     with paddle.no_grad():
         buffer.add_(x)
         buffer[0] = x[1]
-    assert buffer.stop_gradient and buffer.is_leaf and buffer.inplace_version == 2
+    assert buffer.stop_gradient
+    assert buffer.is_leaf
+    assert buffer.inplace_version == 2
     y = x * 3.0
     node = y.grad_fn
     with paddle.no_grad():
         y.add_(1.0)
-    assert y.inplace_version == 1 and not y.stop_gradient and not y.is_leaf and y.grad_fn is node
+    assert y.inplace_version == 1
+    assert not y.stop_gradient
+    assert not y.is_leaf
+    assert y.grad_fn is node
 
 
 def test_s3_4_made_under_no_grad_or_detached_then_flagged():
@@ -281,7 +303,8 @@ def test_s3_7_a_write_while_constant_cuts_for_good():
     y = x * 2.0
     y.stop_gradient = True
     y.exp_()
-    assert y.is_leaf and y.stop_gradient
+    assert y.is_leaf
+    assert y.stop_gradient
     y.stop_gradient = False
     (y * 5.0).sum().backward()
     assert x.grad is None
@@ -300,7 +323,8 @@ def test_s3_7_every_kind_of_write_cuts(write):
     assert y.is_leaf
     y.stop_gradient = False
     y.sum().backward()
-    assert x.grad is None and y.grad.shape == y.shape
+    assert x.grad is None
+    assert y.grad.shape == y.shape
 
 
 def test_s3_7_a_recorded_write_while_constant():
@@ -386,7 +410,8 @@ def test_s4_3_data_shares_and_is_caught():
     x = leaf([1.0, 2.0])
     y = x * 1.0
     z = (y * y).sum()
-    assert y.data.stop_gradient and y.data.is_leaf
+    assert y.data.stop_gradient
+    assert y.data.is_leaf
     y.data.multiply_(const([10.0, 10.0]))
     assert y.inplace_version == 1
     with pytest.raises(RuntimeError, match=VERSION):
@@ -396,10 +421,12 @@ def test_s4_3_data_shares_and_is_caught():
 def test_s4_4_views_and_copies_are_new_objects():
     x = const([[1.0, 2.0]])
     for n, one in enumerate((x.reshape([1, 2]), x.flatten(0, 0), x.squeeze(1), x.transpose([0, 1]), x[...])):
-        assert one is not x and one.inplace_version == n
+        assert one is not x
+        assert one.inplace_version == n
         one.add_(1.0)
     assert x.inplace_version == 5
-    assert x.astype("float64") is not x and x.cast("float64") is not x
+    assert x.astype("float64") is not x
+    assert x.cast("float64") is not x
 
 
 BUMPS = {
@@ -425,7 +452,8 @@ def test_s4_5_counts_above_a_thousand():
     x = const([1.0])
     for _ in range(70_000):
         x.add_(1.0)
-    assert x.inplace_version == 70_000 and x.item() == 70_001.0
+    assert x.inplace_version == 70_000
+    assert x.item() == 70_001.0
 
 
 def test_s4_6_clear_grad_and_accumulation_bump_the_gradient():
@@ -436,13 +464,16 @@ def test_s4_6_clear_grad_and_accumulation_bump_the_gradient():
     w = leaf([3.0, 4.0])
     saved = (g * w).sum()
     (x * x).sum().backward()
-    assert x.grad is g and g.inplace_version == before + 1
+    assert x.grad is g
+    assert g.inplace_version == before + 1
     np.testing.assert_array_equal(g.numpy(), [4.0, 8.0])
     with pytest.raises(RuntimeError, match=VERSION):
         saved.backward()
     saved = (g * w).sum()
     x.clear_grad()
-    assert x.grad is g and g.inplace_version == before + 2 and not g.numpy().any()
+    assert x.grad is g
+    assert g.inplace_version == before + 2
+    assert not g.numpy().any()
     with pytest.raises(RuntimeError, match=VERSION):
         saved.backward()
 
@@ -468,7 +499,9 @@ def test_s4_7_data_rebinds():
     other.add_(0.0)
     other.add_(0.0)
     x.data = other
-    assert x.inplace_version == 2 and x.is_leaf and not x.stop_gradient
+    assert x.inplace_version == 2
+    assert x.is_leaf
+    assert not x.stop_gradient
     np.testing.assert_array_equal(x.numpy(), [9.0, 9.0])
     z.backward()
     np.testing.assert_array_equal(x.grad.numpy(), 2 * start)
@@ -485,7 +518,8 @@ def test_s4_8_augmented_assignment_is_in_place(symbol):
         x = const(start)
         scope = {"x": x, "o": other, "n": start.copy(), "m": other.numpy() if isinstance(other, paddle.Tensor) else other}
         exec(f"x {symbol} o; n {symbol} m", scope)
-        assert scope["x"] is x and x.inplace_version == 1
+        assert scope["x"] is x
+        assert x.inplace_version == 1
         close(x.numpy(), scope["n"])
     w = leaf([1.0])
     with pytest.raises(ValueError, match="Leaf Var"):
@@ -493,11 +527,13 @@ def test_s4_8_augmented_assignment_is_in_place(symbol):
     small = const([1.0])
     with pytest.raises(ValueError, match="broadcast output"):
         exec(f"s {symbol} o", {"s": small, "o": const([1.0, 2.0])})
-    assert small.shape == [1] and small.inplace_version == 0
+    assert small.shape == [1]
+    assert small.inplace_version == 0
     i = const([4], "int64")
     with pytest.raises(TypeError, match="InvalidType"):
         exec(f"i {symbol} 1.5", {"i": i})
-    assert i.dtype == np.int64 and i.item() == 4
+    assert i.dtype == np.int64
+    assert i.item() == 4
 
 
 def test_s4_8_item_augmented():
@@ -615,7 +651,8 @@ def test_s6_3_s6_4_s7_1_binary(name, shape):
     other = np.array([[1.37, 2.61, 0.53], [0.77, 1.18, 2.93]])[tuple(slice(0, n) for n in (1,) * (2 - len(shape)) + shape)].reshape(shape)
     x, o = leaf(START), leaf(other)
     y = x * x
-    assert getattr(y, name)(o) is y and y.shape == [2, 3]
+    assert getattr(y, name)(o) is y
+    assert y.shape == [2, 3]
     close(y.numpy(), f(START ** 2, other))
     gx, go = paddle.grad((y * const(W)).sum(), [x, o], create_graph=True)
     close(gx.numpy(), slope(lambda v: (f(v * v, other) * W).sum(), START))
@@ -704,7 +741,8 @@ def test_s7_1_target_never_grows(name):
             getattr(x, name)(paddle.ones(bad, dtype="float64"))
     with pytest.raises(ValueError, match=r"\(InvalidArgument\) Broadcast dimension mismatch"):
         getattr(x, name)(paddle.ones([3, 1], dtype="float64"))
-    assert x.shape == [2, 1] and x.inplace_version == 0
+    assert x.shape == [2, 1]
+    assert x.inplace_version == 0
 
 
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -735,7 +773,8 @@ def test_s7_2_floating_results_do_not_fit_integers(name, target):
     x = const([1, 1], target)
     with pytest.raises(TypeError, match=r"\(InvalidType\)"):
         getattr(x, name)(*([x] if name == "divide_" else []))
-    assert x.dtype == np.dtype(target) and x.inplace_version == 0
+    assert x.dtype == np.dtype(target)
+    assert x.inplace_version == 0
 
 
 @pytest.mark.parametrize("target", ["float64", "int64", "bool"])
@@ -756,14 +795,16 @@ def test_s7_3_gradient_has_the_operand_s_dtype():
     y = x * 1.0
     y.multiply_(o)
     y.sum().backward()
-    assert o.grad.dtype == np.float32 and x.grad.dtype == np.float64
+    assert o.grad.dtype == np.float32
+    assert x.grad.dtype == np.float64
     np.testing.assert_array_equal(o.grad.numpy(), [1.0, 2.0])
     x, o = leaf([1.0, 2.0], "float32"), leaf([3.0, 4.0], "float64")
     y = x * 1.0
     y.multiply_(o)
     assert y.dtype == np.float32
     y.sum().backward()
-    assert o.grad.dtype == np.float64 and x.grad.dtype == np.float32
+    assert o.grad.dtype == np.float64
+    assert x.grad.dtype == np.float32
     np.testing.assert_array_equal(x.grad.numpy(), [3.0, 4.0])
 
 
@@ -783,7 +824,8 @@ def test_s7_4_numbers_that_do_not_fit():
         x = const([1], dtype)
         with pytest.raises((OverflowError, TypeError)):
             x.add_(number)
-        assert x.item() == 1 and x.inplace_version == 0
+        assert x.item() == 1
+        assert x.inplace_version == 0
 
 
 OVERLAP = {
@@ -842,7 +884,8 @@ def test_s7_7_copy_():
     x, src = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([5.0, 6.0], "float32")
     y = x * 1.0
     z = y.sum()
-    assert y.copy_(src) is y and y.dtype == np.float64
+    assert y.copy_(src) is y
+    assert y.dtype == np.float64
     np.testing.assert_array_equal(y.numpy(), [[5.0, 6.0], [5.0, 6.0]])
     ((y * const([[1.0, 2.0], [3.0, 4.0]])).sum() + z).backward()
     np.testing.assert_array_equal(src.grad.numpy(), [4.0, 6.0])
@@ -853,8 +896,45 @@ def test_s7_7_copy_():
             y.copy_(bad)
     with pytest.raises(TypeError, match="InvalidType"):
         y.copy_(const([1j, 1j], "complex64"))
-    assert y.shape == [2, 2] and y.inplace_version == 1
+    assert y.shape == [2, 2]
+    assert y.inplace_version == 1
     i = const([1, 2], "int32")
     i.copy_(const([2 ** 32 + 5, 7], "int64"))
     np.testing.assert_array_equal(i.numpy(), [5, 7])
     assert i.dtype == np.int32
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------------------------
+
+ALIASES = {"sub_": np.subtract, "mul_": np.multiply, "div_": np.divide, "mod_": np.remainder, "floor_mod_": np.remainder, "less_": np.less}
+
+
+@pytest.mark.parametrize("name", sorted(ALIASES))
+def test_short_names_of_the_reference(name):
+    a, b = np.array([5.0, -7.0]), np.array([2.0, 3.0])
+    x = const(a)
+    assert getattr(x, name)(const(b)) is x
+    assert x.inplace_version == 1
+    close(x.numpy(), ALIASES[name](a, b))
+    np.testing.assert_allclose(getattr(paddle, name[:-1])(const(a), const(b)).numpy(), ALIASES[name](a, b))
+    with pytest.raises(ValueError, match="Leaf Var"):
+        getattr(leaf(a), name)(const(b))
+
+
+def test_short_names_of_one_input():
+    x = const([5, -7], "int64")
+    assert x.bitwise_invert_() is x
+    np.testing.assert_array_equal(x.numpy(), [-6, 6])
+    y = const([5.0, -7.0])
+    assert y.clamp_(-1.0, 1.0) is y
+    np.testing.assert_array_equal(y.clamp(min=0.0).numpy(), [1.0, 0.0])
+
+
+def test_every_in_place_method_of_the_reference_with_a_counterpart():
+    """Each operator here that the reference can apply in place can be applied in place here, under the reference's names."""
+    reference = """abs add bitwise_and bitwise_invert bitwise_not bitwise_or bitwise_xor cast ceil clamp clip copy cos detach div divide equal exp
+        fill flatten floor floor_divide floor_mod greater_equal greater_than less less_equal less_than log logical_and logical_not logical_or
+        logical_xor mod mul multiply neg not_equal pow reciprocal remainder reshape round rsqrt scale sigmoid sin sqrt square squeeze sub
+        subtract t tanh transpose unsqueeze zero"""
+    missing = [name for name in reference.split() if not hasattr(paddle.Tensor, name + "_")]
+    assert not missing

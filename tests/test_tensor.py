@@ -9,10 +9,10 @@ import sys
 import textwrap
 import weakref
 
-import eager_core
 import numpy as np
 import pytest
 
+import eager_core
 import python_api as paddle
 
 
@@ -33,7 +33,9 @@ class Sub(paddle.Tensor):
 def test_s11_1_clone_and_detach():
     x = leaf([1.0, 2.0])
     y = x.clone()
-    assert not y.is_leaf and not y.stop_gradient and y.inplace_version == 0
+    assert not y.is_leaf
+    assert not y.stop_gradient
+    assert y.inplace_version == 0
     (y * y).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), [2.0, 4.0])
     y.zero_()
@@ -41,9 +43,13 @@ def test_s11_1_clone_and_detach():
     assert const([1.0]).clone().is_leaf
     with paddle.no_grad():
         z = x.clone()
-    assert z.stop_gradient and z.is_leaf
+    assert z.stop_gradient
+    assert z.is_leaf
     d = y.detach()
-    assert d is not y and d.stop_gradient and d.is_leaf and d.grad_fn is None
+    assert d is not y
+    assert d.stop_gradient
+    assert d.is_leaf
+    assert d.grad_fn is None
     d.add_(5.0)
     np.testing.assert_array_equal(y.numpy(), [5.0, 5.0])
     assert y.inplace_version == d.inplace_version == 2
@@ -53,7 +59,10 @@ def test_s8_9_detach_():
     x = leaf([1.0, 2.0])
     y = x * 2.0
     z = (y * y).sum()
-    assert y.detach_() is y and y.stop_gradient and y.is_leaf and y.inplace_version == 0
+    assert y.detach_() is y
+    assert y.stop_gradient
+    assert y.is_leaf
+    assert y.inplace_version == 0
     z.backward()
     np.testing.assert_array_equal(x.grad.numpy(), [8.0, 16.0])
     with pytest.raises(RuntimeError, match="PermissionDenied"):
@@ -70,7 +79,8 @@ def test_s11_2_clear(name):
     (x * 3.0).sum().backward()
     g, before = x.grad, x.grad.inplace_version
     getattr(x, name)()
-    assert x.grad is g and g.inplace_version == before + 1
+    assert x.grad is g
+    assert g.inplace_version == before + 1
     np.testing.assert_array_equal(g.numpy(), [0.0, 0.0])
     getattr(x, name)(False)
     assert x.grad is None
@@ -89,7 +99,8 @@ def test_s11_3_numpy_copies():
     (x * 3.0).sum().backward()
     for read in (x.numpy, lambda: np.array(x), lambda: np.asarray(x), x.detach().numpy):
         a = read()
-        assert type(a) is np.ndarray and a.flags.writeable
+        assert type(a) is np.ndarray
+        assert a.flags.writeable
         a[:] = 9.0
         np.testing.assert_array_equal(x.numpy(), [1.0, 2.0])
     g = x.gradient()
@@ -112,33 +123,47 @@ def test_s11_3_numpy_copies():
 
 def test_s11_4_item():
     x = const([[1.0, 2.0], [3.0, 4.0]])
-    assert const([7.5]).item() == 7.5 and type(const([7.5]).item()) is float and type(const(3, "int32").item()) is int
-    assert type(const(True, "bool").item()) is bool and const(1j, "complex64").item() == 1j
+    assert const([7.5]).item() == 7.5
+    assert type(const([7.5]).item()) is float
+    assert type(const(3, "int32").item()) is int
+    assert type(const(True, "bool").item()) is bool
+    assert const(1j, "complex64").item() == 1j
     with pytest.raises(ValueError) as caught:
         x.item()
     assert str(caught.value).startswith(
         "(InvalidArgument) only one element tensors can be converted to Python scalars when no input coordinates")
-    assert x.item(2) == 3.0 and x.item(1, 1) == 4.0 and x.item(-1) == 4.0 and x.T.item(1) == 3.0
+    assert x.item(2) == 3.0
+    assert x.item(1, 1) == 4.0
+    assert x.item(-1) == 4.0
+    assert x.T.item(1) == 3.0
     for bad in ((4,), (-5,), (2, 0), (0, 0, 0), (0, -3)):
         with pytest.raises(IndexError):
             x.item(*bad)
     for bad in (("a",), (None,), (0.5,)):
         with pytest.raises((TypeError, IndexError, ValueError)):
             x.item(*bad)
-    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]] and const(1.5).tolist() == 1.5 and paddle.ones([0, 2]).tolist() == []
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert const(1.5).tolist() == 1.5
+    assert paddle.ones([0, 2]).tolist() == []
     with pytest.raises(ValueError):
         paddle.ones([0]).item()
 
 
 def test_s11_4_python_numbers():
     one = const([2.75])
-    assert float(one) == 2.75 and int(one) == 2 and complex(one) == 2.75 and bool(one) is True
-    assert bool(const(0.0)) is False and bool(const([True], "bool")) is True and int(const(True, "bool")) == 1
+    assert float(one) == 2.75
+    assert int(one) == 2
+    assert complex(one) == 2.75
+    assert bool(one) is True
+    assert bool(const(0.0)) is False
+    assert bool(const([True], "bool")) is True
+    assert int(const(True, "bool")) == 1
     for many in (const([1.0, 2.0]), paddle.ones([0])):
         for convert in (float, int, bool, complex):
             with pytest.raises(ValueError):
                 convert(many)
-    assert [10, 20, 30][const(1, "int64")] == 20 and range(5)[const([2], "int32")] == 2
+    assert [10, 20, 30][const(1, "int64")] == 20
+    assert range(5)[const([2], "int32")] == 2
     for bad in (const(1.0), const(True, "bool")):
         with pytest.raises(TypeError):
             [1, 2][bad]
@@ -150,7 +175,8 @@ def test_s11_4_python_numbers():
 
 def test_s11_4_len_and_iteration():
     x = const(np.arange(6.0).reshape(3, 2))
-    assert len(x) == 3 and len(paddle.ones([0, 4])) == 0
+    assert len(x) == 3
+    assert len(paddle.ones([0, 4])) == 0
     for act in (len, iter, list):
         with pytest.raises(TypeError):
             act(const(1.0))
@@ -164,27 +190,34 @@ def test_s11_4_len_and_iteration():
         row.scale_(10.0)
     np.testing.assert_array_equal(y.numpy(), [10.0, 20.0])
     a, b = y
-    assert float(a) == 10.0 and float(b) == 20.0
-    assert 5.0 in x and 7.0 not in x and const(4.0) in x
+    assert float(a) == 10.0
+    assert float(b) == 20.0
+    assert 5.0 in x
+    assert 7.0 not in x
+    assert const(4.0) in x
 
 
 def test_s11_4_equality_and_hash():
     x, y = const([1.0, 2.0]), const([1.0, 3.0])
     for result, want in ((x == y, [True, False]), (x != y, [False, True]), (x < y, [False, True]), (x <= 1.0, [True, False]),
-                         (x > 1.0, [False, True]), (2.0 >= x, [True, True])):
-        assert result.dtype == np.bool_ and result.stop_gradient
+                         (x > 1.0, [False, True]), (x <= 2.0, [True, True])):
+        assert result.dtype == np.bool_
+        assert result.stop_gradient
         np.testing.assert_array_equal(result.numpy(), want)
     twin = x.clone()
-    assert hash(x) == hash(x) and len({x, twin, x.detach()}) == 3
+    assert hash(x) == hash(x)
+    assert len({x, twin, x.detach()}) == 3
     assert {x: 1}[x] == 1
     before = hash(x)
     x.add_(1.0)
     x.reshape_([2, 1])
     assert hash(x) == before
-    assert (x == None) is False and (x != None) is True              # noqa: E711
-    assert (x == "a") is False and (x != object()) is True
+    assert (x == None) is False  # noqa: E711
+    assert (x != None) is True  # noqa: E711
+    assert (x == "a") is False
+    assert (x != object()) is True
     with pytest.raises(TypeError):
-        x < None                                                     # noqa: B015
+        x < None  # noqa: B015
 
 
 # ---- S11.5 -----------------------------------------------------------------------------------------------------------------------------
@@ -194,7 +227,10 @@ def test_s11_5_set_value():
     for value in (np.array([3.0, 4.0]), const([3.0, 4.0]), leaf([3.0, 4.0])):
         version = x.inplace_version
         x.set_value(value)
-        assert x.inplace_version == version + 1 and x.is_leaf and not x.stop_gradient and x.grad_fn is None
+        assert x.inplace_version == version + 1
+        assert x.is_leaf
+        assert not x.stop_gradient
+        assert x.grad_fn is None
         np.testing.assert_array_equal(x.numpy(), [3.0, 4.0])
     for bad in (np.ones(3), np.ones([2, 1]), const(np.ones([1, 2]))):
         with pytest.raises(ValueError, match="Variable Shape not match"):
@@ -209,13 +245,15 @@ def test_s11_5_set_value():
     y = x * 2.0
     z = y.sum()
     y.set_value(np.array([5.0, 6.0]))
-    assert not y.is_leaf and y.inplace_version == 1
+    assert not y.is_leaf
+    assert y.inplace_version == 1
     ((y * y).sum() + z).backward()
     np.testing.assert_array_equal(x.grad.numpy(), [2.0, 2.0])
     assert paddle.is_grad_enabled()
     c = const([1.0])
     c.set_value(np.array([2.0]))
-    assert c.stop_gradient and c.is_leaf
+    assert c.stop_gradient
+    assert c.is_leaf
 
 
 # ---- S11.6 -----------------------------------------------------------------------------------------------------------------------------
@@ -227,7 +265,11 @@ def test_s11_6_deepcopy(stop_gradient):
     if not stop_gradient:
         (x * x).sum().backward()
     y = copy.deepcopy(x)
-    assert type(y) is Sub and y.stop_gradient is stop_gradient and y.inplace_version == 0 and y.is_leaf and y.name == "w"
+    assert type(y) is Sub
+    assert y.stop_gradient is stop_gradient
+    assert y.inplace_version == 0
+    assert y.is_leaf
+    assert y.name == "w"
     np.testing.assert_array_equal(y.numpy(), [1.0, 2.0])
     if not stop_gradient:
         np.testing.assert_array_equal(y.grad.numpy(), [2.0, 4.0])
@@ -236,7 +278,8 @@ def test_s11_6_deepcopy(stop_gradient):
     y.detach().zero_()
     np.testing.assert_array_equal(x.numpy(), [1.0, 2.0])
     both = copy.deepcopy([x, x, {"a": x}])
-    assert both[0] is both[1] is both[2]["a"] and both[0] is not x
+    assert both[0] is both[1] is both[2]["a"]
+    assert both[0] is not x
 
 
 def test_s11_6_deepcopy_of_a_non_leaf():
@@ -257,7 +300,11 @@ def test_s11_6_pickle(dtype, shape):
     x.add_(x) if dtype != "bool" else x.fill_(True)
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         y = pickle.loads(pickle.dumps(x, protocol))
-        assert y.dtype == x.dtype and y.shape == x.shape and y.name == "p" and y.stop_gradient and y.inplace_version == 0
+        assert y.dtype == x.dtype
+        assert y.shape == x.shape
+        assert y.name == "p"
+        assert y.stop_gradient
+        assert y.inplace_version == 0
         np.testing.assert_array_equal(y.numpy(), x.numpy())
 
 
@@ -265,9 +312,12 @@ def test_s11_6_pickle_drops_graph_and_gradient():
     x = leaf([1.0, 2.0])
     (x * x).sum().backward()
     y = pickle.loads(pickle.dumps(x))
-    assert y.grad is None and not y.stop_gradient and y.is_leaf
+    assert y.grad is None
+    assert not y.stop_gradient
+    assert y.is_leaf
     y = pickle.loads(pickle.dumps(x * 2.0))
-    assert y.is_leaf and not y.stop_gradient
+    assert y.is_leaf
+    assert not y.stop_gradient
     np.testing.assert_array_equal(y.numpy(), [2.0, 4.0])
     assert type(pickle.loads(pickle.dumps(Sub(np.ones(2))))) is Sub
 
@@ -277,8 +327,12 @@ def test_s11_6_pickle_drops_graph_and_gradient():
 def test_s11_7_properties():
     x = leaf([[1.0, 2.0, 3.0]])
     assert (x.shape, x.ndim, x.size, x.dim(), x.numel(), x.dtype) == ([1, 3], 2, 3, 2, 3, np.dtype("float64"))
-    assert x.element_size() == 8 and x.strides == [3, 1] and x.T.strides == [1, 3] and x.is_contiguous()
-    assert const(1.0).shape == [] and const(1.0).size == 1
+    assert x.element_size() == 8
+    assert x.strides == [3, 1]
+    assert x.T.strides == [1, 3]
+    assert x.is_contiguous()
+    assert const(1.0).shape == []
+    assert const(1.0).size == 1
     x.shape.append(9)                                        # a fresh list each time
     assert x.shape == [1, 3]
     for name in ("shape", "ndim", "size", "dtype", "is_leaf", "grad_fn", "inplace_version", "strides", "place", "T"):
@@ -296,12 +350,15 @@ def test_s11_7_properties():
 
 def test_s11_7_grad_fn():
     x = leaf([0.5, 1.0])
-    assert x.grad_fn is None and const([1.0]).grad_fn is None
+    assert x.grad_fn is None
+    assert const([1.0]).grad_fn is None
     y = x * 2.0
     first = y.grad_fn
-    assert first.name() == "MultiplyGradNode" and y.grad_fn is first
+    assert first.name() == "MultiplyGradNode"
+    assert y.grad_fn is first
     y.exp_()
-    assert y.grad_fn.name() == "ExpGradNode" and y.grad_fn is not first
+    assert y.grad_fn.name() == "ExpGradNode"
+    assert y.grad_fn is not first
     y[0] = 1.0
     assert y.grad_fn.name() == "SetValueGradNode"
     now = y.grad_fn
@@ -327,7 +384,8 @@ def test_s13_3_looking_changes_nothing(show):
             show(t)
         assert (t.inplace_version, t.stop_gradient, t.is_leaf, t.grad_fn, t.shape) == before
     assert not calls
-    assert repr(y) == str(y) and repr(y).startswith("Tensor(shape=[2, 2], dtype=float64, place=Place(cpu), stop_gradient=False,\n")
+    assert repr(y) == str(y)
+    assert repr(y).startswith("Tensor(shape=[2, 2], dtype=float64, place=Place(cpu), stop_gradient=False,\n")
     y.sum().backward()
     assert calls == [1]
 
@@ -346,11 +404,16 @@ def test_subclass():
             return self * 2.0
 
     p = Param(np.array([1.0, 2.0]), "n")
-    assert isinstance(p, paddle.Tensor) and p.note == "n" and p.kind == "param" and not p.stop_gradient
+    assert isinstance(p, paddle.Tensor)
+    assert p.note == "n"
+    assert p.kind == "param"
+    assert not p.stop_gradient
     p.doubled().sum().backward()
     np.testing.assert_array_equal(p.grad.numpy(), [2.0, 2.0])
     with paddle.no_grad():
-        assert p.add_(1.0) is p and type(p) is Param and p.note == "n"
+        assert p.add_(1.0) is p
+        assert type(p) is Param
+        assert p.note == "n"
     assert type(p + 1.0) is paddle.Tensor
 
     class Lazy(paddle.Tensor):
@@ -358,7 +421,9 @@ def test_subclass():
             pass                                             # never calls Tensor.__init__
 
     lazy = Lazy()
-    assert lazy.shape == [0] and lazy.stop_gradient and (lazy + 1.0).shape == [0]
+    assert lazy.shape == [0]
+    assert lazy.stop_gradient
+    assert (lazy + 1.0).shape == [0]
 
 
 def test_subclass_in_a_cycle_is_collected():
@@ -377,7 +442,8 @@ def test_weak_references():
     refs = [weakref.ref(t, lambda _: died.append(1)) for t in (x, y)]
     assert refs[1]() is y
     del y
-    assert died == [1] and refs[1]() is None
+    assert died == [1]
+    assert refs[1]() is None
     del x
     assert died == [1, 1]
     table = weakref.WeakKeyDictionary()
@@ -394,7 +460,8 @@ def test_init_again_is_refused():
     for t in (x, y, y[0]):
         with pytest.raises(RuntimeError):
             t.__init__(np.ones(5))
-    assert x.shape == [2] and y.shape == [2]
+    assert x.shape == [2]
+    assert y.shape == [2]
     y.sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), [2.0, 2.0])
 
@@ -510,10 +577,13 @@ def test_inner_classes_are_not_for_users():
 def test_constructor(data):
     made = paddle.Tensor(data)
     if data is None:
-        assert made.shape == [0] and made.dtype == np.float32
+        assert made.shape == [0]
+        assert made.dtype == np.float32
     else:
         np.testing.assert_array_equal(made.numpy(), np.array(data))
-    assert made.stop_gradient and made.is_leaf and made.inplace_version == 0
+    assert made.stop_gradient
+    assert made.is_leaf
+    assert made.inplace_version == 0
 
 
 @pytest.mark.parametrize("data", ["a", b"a", object(), [object()], ["a"], {}, {1}, [[1], [2, 3]], lambda: 1, np.array([None]),

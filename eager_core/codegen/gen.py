@@ -177,10 +177,11 @@ def doors(ops: tuple[Op, ...]) -> str:
             first = op.params[0].name
             bound = "$self" + arguments[len(first):] if arguments.startswith(first) else arguments
             text = f"{op.doc} {returns}".strip() + (f"\n\nGradient: {op.formula}." if op.formula else "")
-            if op.public and (op.functional or inplace):
-                add("function", name, number, inplace, f"{name}({arguments}\n--\n\n{text}")
-            if op.public and op.method:
-                add("method", name, number, inplace, f"{name}({bound}\n--\n\n{text}")
+            for shown in (name, *(alias + "_" * inplace for alias in op.aliases)):
+                if op.public and (op.functional or inplace):
+                    add("function", shown, number, inplace, f"{shown}({arguments}\n--\n\n{text}")
+                if op.public and op.method:
+                    add("method", shown, number, inplace, f"{shown}({bound}\n--\n\n{text}")
             low = op.lowlevel + "_" * inplace
             if op.public and low not in seen:
                 seen.add(low)
@@ -197,7 +198,7 @@ def names_module(ops: tuple[Op, ...]) -> str:
 
 def compile_all(ops: tuple[Op, ...]) -> tuple[dict[str, Compiler], dict[str, list[tuple[int, str, list[int]]]]]:
     by_name = {op.name: op for op in ops}
-    if len(by_name) != len(ops):
+    if len({name for op in ops for name in (op.name, *op.aliases)}) != sum(1 + len(op.aliases) for op in ops):
         raise ValueError("operator table: two rows have the same name")
     compilers, compiled = {}, {}
     for op in ops:

@@ -50,6 +50,7 @@ class Op:
     public: bool = True
     grad: dict[str, str] | str | None = None            # formula per input, or the name of a native function
     saves: tuple[str, ...] = ()                         # only with a native gradient: "x", "out", "x.meta", "y for x"
+    aliases: tuple[str, ...] = ()                       # further public names, in both forms
     formula: str = ""                                   # mathematics, for the reference page
     params: tuple[Param, ...] = field(default=(), compare=False)
 

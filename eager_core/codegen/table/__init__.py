@@ -6,6 +6,7 @@ signature   ``name: kind = default @ name in the entry point's attribute list``;
 lowlevel    name of the python-c entry point and of its inputs and results, as in the reference
 kernel      a NumPy ufunc, ``own:`` one of kernels.h, ``view:`` / ``set:`` a variant of the family, or ``module.function`` of
             ``array_kernels``
+aliases     further public names of the same operator, in both forms
 dtypes      rule for the result's dtype
 grad        formula per input, in terms of inputs, ``out``, ``grad`` (of the result) and attributes. What backward must save follows from the
             formula. ``out`` and ``grad`` are those of result 0, ``out_1``, ``grad_1`` of result 1. ``module.f(...)`` is a Python function of

@@ -16,9 +16,9 @@ def unary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] |
 
 
 def binary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] | str | None = None, dtypes: str = "same",
-           lowlevel: str = "", inplace: bool = True, saves: tuple[str, ...] = ()) -> Op:
+           lowlevel: str = "", inplace: bool = True, saves: tuple[str, ...] = (), aliases: tuple[str, ...] = ()) -> Op:
     return Op(name, "binary", BINARY, doc, kernel=kernel, dtypes=dtypes, inplace=inplace, grad=grad, formula=formula, lowlevel=lowlevel,
-              inputs=("X", "Y"), saves=saves)
+              inputs=("X", "Y"), saves=saves, aliases=aliases)
 
 
 def fused(name: str, kernel: str, doc: str, grad: dict[str, str]) -> Op:
