@@ -24,23 +24,21 @@ cdef TensorBase conj(TensorBase t):
 
 
 cdef TensorBase saved_operand(GradNode node, int k):
+    """An operand as it was; a Python number as a 0-d constant. Not by way of NumPy: that would cost more than the gradient itself."""
+    cdef TensorBase made
     if node.saved[k].layout != NULL:
         return recover(node, k)
-    return _number(node.attrs[0].f, node.attrs[1].f, node.out_dtype)
-
-
-cdef TensorBase _number(double real, double imaginary, int dtype):
-    cdef TensorBase made = empty_tensor(SCALAR_LAYOUT, dtype if dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
+    made = empty_tensor(SCALAR_LAYOUT, node.out_dtype if node.out_dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
     if made.dtype == EAGER_FLOAT32:
-        (<float *>made.data)[0] = <float>real
+        (<float *>made.data)[0] = <float>node.attrs[0].f
     elif made.dtype == EAGER_FLOAT64:
-        (<double *>made.data)[0] = real
+        (<double *>made.data)[0] = node.attrs[0].f
     elif made.dtype == EAGER_COMPLEX64:
-        (<float *>made.data)[0] = <float>real
-        (<float *>made.data)[1] = <float>imaginary
+        (<float *>made.data)[0] = <float>node.attrs[0].f
+        (<float *>made.data)[1] = <float>node.attrs[1].f
     else:
-        (<double *>made.data)[0] = real
-        (<double *>made.data)[1] = imaginary
+        (<double *>made.data)[0] = node.attrs[0].f
+        (<double *>made.data)[1] = node.attrs[1].f
     return made
 
 
