@@ -40,6 +40,8 @@ def same_object_and_exact_gradient() -> None:
         ((functional * 2) ** 2).exp().sum().backward()
 
     print(f"c.inplace_version == {c.inplace_version}, id(c) == id(d): {id(c) == id(d)}")
+    assert a.grad is not None
+    assert functional.grad is not None
     print(f"a.grad = {a.grad.numpy().tolist()}")
     assert c.inplace_version == 1
     assert id(c) == id(d)

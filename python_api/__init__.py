@@ -2,7 +2,9 @@
 
 ``import python_api as paddle`` runs programs written for PaddlePaddle's eager mode.
 """
-from eager_core import FUNCTIONS, Tensor
+from eager_core import Tensor
+from eager_core._generated import functions as _functions
+from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
 from python_api import autograd, nn
 from python_api.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -112,10 +114,4 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-# The functional names of the operators come from the op table. What is defined above goes before an operator of the same name.
-for _name, _function in FUNCTIONS.items():
-    if _name not in __all__:
-        globals()[_name] = _function
-        __all__.append(_name)
-del _name, _function
+__all__ += _functions.__all__

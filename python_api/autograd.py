@@ -9,7 +9,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -332,10 +332,7 @@ def grad(
         blocked = _tensor_list(list(no_grad_vars), "no_grad_vars", "grad", may_be_empty=True)
     else:
         blocked = _tensor_list(no_grad_vars, "no_grad_vars", "grad", may_be_empty=True)
-    return cast(
-        "list[Tensor | None]",
-        eager_core.run_grad(roots, wanted, seeds, retain_graph, create_graph, allow_unused, blocked),
-    )
+    return eager_core.run_grad(roots, wanted, seeds, retain_graph, create_graph, allow_unused, blocked)
 
 
 def _tensor_list(given: Any, name: str, caller: str, may_be_empty: bool = False) -> list[Tensor]:

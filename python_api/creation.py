@@ -458,7 +458,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: ShapeLike = None, name: str |
     if not tensors:
         if given is None:
             raise ValueError("(InvalidArgument) normal(): shape is needed when mean and std are numbers")
-        return _wrap(center + spread * _standard_normal(given, default_float(), "normal"))
+        return _wrap(np.asarray(center + spread * _standard_normal(given, default_float(), "normal")))
     for tensor in tensors:
         _check_kind(tensor.dtype, "f", "normal")
     try:

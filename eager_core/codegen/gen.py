@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from . import stubs
 from .formula import Compiler
+from .forms import Form, forms
 from .model import KINDS, Op, default_number
 from .table import OPS
 
@@ -94,10 +96,10 @@ def rows_header(ops: tuple[Op, ...], compilers: dict[str, Compiler]) -> str:
         rows.append(
             f"    {{{number}, {c_string(op.name)}, {c_string(op.lowlevel)}, {c_string(op.node_name)}, FAMILY_{op.family.upper()}, "
             f"{kernel_code(op, ufuncs, arrays)}, RESULT_{op.dtypes.upper()}, {n_tensors}, {len(attributes)}, "
-            f"{{{', '.join(map(str, op.defaults)) or '0'}}}, {len(op.results)}, {int(op.inplace)}, {differentiable}u, {len(saved)}, {{{sources}}}, {{{uses}}}, "
-            f"{len(op.inputs)}, inputs_{op.name}, input_slots_{op.name}, {len(op.results)}, results_{op.name}, "
+            f"{{{', '.join(map(str, op.defaults)) or '0'}}}, {len(op.results)}, {int(op.inplace)}, {differentiable}u, {len(saved)}, "
+            f"{{{sources}}}, {{{uses}}}, {len(op.inputs)}, inputs_{op.name}, input_slots_{op.name}, {len(op.results)}, results_{op.name}, "
             f"{len(op.params)}, {f'params_{op.name}' if params else 'NULL'}, {c_string(op.public_signature)}, {c_string(op.doc)}}},")
-    lines += ["", f"static const eager_op_row eager_op_rows[] = {{", *rows, "};", ""]
+    lines += ["", "static const eager_op_row eager_op_rows[] = {", *rows, "};", ""]
     return "\n".join(lines)
 
 
@@ -161,38 +163,27 @@ def doors(ops: tuple[Op, ...]) -> str:
              "    { return eager_##door(op, inplace, self, args, n, names); }", ""]
     tables: dict[str, list[str]] = {"method": [], "function": [], "entry": []}
 
-    def add(door: str, name: str, number: int, inplace: int, doc: str) -> None:
-        lines.append(f"DOOR({door}, {name}, {number}, {inplace})")
-        shown = f"eager_api_{name}" if door == "entry" else name
-        tables[door].append(f"    {{{c_string(shown)}, (PyCFunction)(void *){door}_{name}, METH_FASTCALL | METH_KEYWORDS, {c_string(doc)}}},")
+    def add(door: str, form: Form, name: str, shown: str, doc: str) -> None:
+        lines.append(f"DOOR({door}, {name}, {form.number}, {int(form.inplace)})")
+        tables[door].append(
+            f"    {{{c_string(shown)}, (PyCFunction)(void *){door}_{name}, METH_FASTCALL | METH_KEYWORDS, {c_string(doc)}}},")
 
-    seen: set[str] = set()
-    for number, op in enumerate(ops):
-        if op.family == "node":
-            continue
-        for inplace in ([0] if op.functional else []) + ([1] if op.inplace else []):
-            name = op.name + "_" * inplace
-            returns = "In place: returns the very tensor it was given." if inplace else ""
-            arguments = op.public_signature.split("(", 1)[1]
-            first = op.params[0].name
-            bound = "$self" + arguments[len(first):] if arguments.startswith(first) else arguments
-            text = f"{op.doc} {returns}".strip() + (f"\n\nGradient: {op.formula}." if op.formula else "")
-            for shown in (name, *(alias + "_" * inplace for alias in op.aliases)):
-                if op.public and (op.functional or inplace):
-                    add("function", shown, number, inplace, f"{shown}({arguments}\n--\n\n{text}")
-                if op.public and op.method:
-                    add("method", shown, number, inplace, f"{shown}({bound}\n--\n\n{text}")
-            low = op.lowlevel + "_" * inplace
-            if op.public and low not in seen:
-                seen.add(low)
-                add("entry", low, number, inplace, f"{op.doc} Inputs {', '.join(op.inputs)}, then attribute names and values.")
+    for form in forms(ops):
+        add("function", form, form.name, form.name, f"{form.name}({form.arguments})\n--\n\n{form.doc}")
+        if form.method:
+            add("method", form, form.name, form.name, f"{form.name}({form.bound_arguments})\n--\n\n{form.doc}")
+        if form.entry:
+            shown = f"eager_api_{form.entry}"
+            inputs = "".join(f"{name}, " for name in form.entry_inputs)
+            add("entry", form, form.entry, shown, f"{shown}({inputs}{'/, ' * bool(inputs)}*attributes)\n--\n\n{form.entry_doc}")
     for door, rows in tables.items():
         lines += ["", f"static PyMethodDef eager_{door}_defs[] = {{", *rows, "    {NULL, NULL, 0, NULL}", "};"]
     return "\n".join(lines) + "\n"
 
 
 def names_module(ops: tuple[Op, ...]) -> str:
-    lines = [f'"""Names in the order of the generated numbers. {BANNER}"""', f"UFUNCS = {ufunc_names(ops)!r}", f"ARRAY_FUNCTIONS = {array_names(ops)!r}"]
+    lines = [f'"""Names in the order of the generated numbers. {BANNER}"""', f"UFUNCS = {ufunc_names(ops)!r}",
+             f"ARRAY_FUNCTIONS = {array_names(ops)!r}"]
     return "\n".join(lines) + "\n"
 
 
@@ -226,6 +217,12 @@ def generate(target: Path) -> None:
     write(target / "gradients.pyx", gradients(OPS, compilers, compiled))
     write(target / "op_doors.h", doors(OPS))
     write(target / "names.py", names_module(OPS))
+    write(target / "functions.py", stubs.names_of(BANNER, "FUNCTIONS"))
+    write(target / "functions.pyi", stubs.functions(BANNER, OPS))
+    write(target / "entry_points.py", stubs.names_of(BANNER, "ENTRY_POINTS"))
+    write(target / "entry_points.pyi", stubs.entry_points(BANNER, OPS))
+    template = Path(__file__).with_name("eager_api.pyi.in")
+    write(target.parent / "eager_api.pyi", stubs.tensor_class(BANNER, template.read_text(encoding="utf-8"), OPS))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 """Gradient formulas that need more than a line, written with the public, differentiable operators so that they differentiate again."""
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-OPS: dict[str, Any] = {}         # functional names and a few internal operators; filled by the package when it is complete
+if TYPE_CHECKING:
+    from eager_core import Tensor
+
+OPS: dict[str, Callable[..., Tensor]] = {}  # functional names and a few internal operators; filled when the package is complete

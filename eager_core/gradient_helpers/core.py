@@ -15,7 +15,7 @@ Axes = int | tuple[int, ...] | None
 
 
 def _constant(array: Any) -> Tensor:
-    return OPS["constant"](array)           # type: ignore[no-any-return]
+    return OPS["constant"](array)
 
 
 def zeros_like(t: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ def sign_grad(grad: Tensor, x: Tensor) -> Tensor:
     s, length = OPS["sign"](x), OPS["abs"](x)
     at_zero = length.equal(0.0)
     across = (grad - s * OPS["real"](s.conj() * grad)) / OPS["where"](at_zero, 1.0, length)
-    return OPS["where"](at_zero, zeros_like(across), across)      # type: ignore[no-any-return]
+    return OPS["where"](at_zero, zeros_like(across), across)
 
 
 def pow_grad_x(grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -60,11 +60,11 @@ def clip_grad(grad: Tensor, x: Tensor, low: float, high: float) -> Tensor:
 
 
 def where_grad_x(grad: Tensor, condition: Tensor) -> Tensor:
-    return OPS["where"](condition, grad, zeros_like(grad))        # type: ignore[no-any-return]
+    return OPS["where"](condition, grad, zeros_like(grad))
 
 
 def where_grad_y(grad: Tensor, condition: Tensor) -> Tensor:
-    return OPS["where"](condition, zeros_like(grad), grad)        # type: ignore[no-any-return]
+    return OPS["where"](condition, zeros_like(grad), grad)
 
 
 def _kept(t: Tensor, ndim: int, axis: Axes, keepdim: bool) -> Tensor:
@@ -163,7 +163,7 @@ def pick_grad(grad: Tensor, shape: tuple[int, ...], index: Tensor, axis: int) ->
     rows = rows[:, 0] if rows.ndim == 2 else rows
     if not shape:
         return grad.sum()
-    return OPS["scatter_sum"](grad, _along(rows, axis, len(shape)), shape)       # type: ignore[no-any-return]
+    return OPS["scatter_sum"](grad, _along(rows, axis, len(shape)), shape)
 
 
 def take_along_axis_grad(grad: Tensor, shape: tuple[int, ...], indices: Tensor, axis: int) -> Tensor:
@@ -173,15 +173,15 @@ def take_along_axis_grad(grad: Tensor, shape: tuple[int, ...], indices: Tensor, 
     grid[axis] = rows
     # Axes of length 1 in arr were broadcast: every index there is 0.
     index = tuple(np.zeros_like(g) if shape[k] == 1 and k != axis else g for k, g in enumerate(grid))
-    return OPS["scatter_sum"](grad, index, shape)                # type: ignore[no-any-return]
+    return OPS["scatter_sum"](grad, index, shape)
 
 
 def pick_back(grad: Tensor, shape: tuple[int, ...], index: Any) -> Tensor:
-    return OPS["scatter_sum"](grad, index, shape)                # type: ignore[no-any-return]
+    return OPS["scatter_sum"](grad, index, shape)
 
 
 def pick_again(grad: Tensor, index: Any) -> Tensor:
-    return OPS["pick"](grad, index)                              # type: ignore[no-any-return]
+    return OPS["pick"](grad, index)
 
 
 def put_grad_x(grad: Tensor, index: Any) -> Tensor:

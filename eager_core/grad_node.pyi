@@ -1,0 +1,16 @@
+from typing import Any, final
+
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class GradNode:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def name(self) -> str: ...
+
+@final
+class AccumulationNode(GradNode): ...
+
+@final
+class Hook:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def remove(self) -> bool: ...

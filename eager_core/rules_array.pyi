@@ -1,0 +1,4 @@
+from collections.abc import Callable
+from typing import Any
+
+def register_array_functions(functions: list[Callable[..., Any]]) -> None: ...
