@@ -1,9 +1,6 @@
 """The doors of the library: the Tensor class with its methods, the functional names, and the python-c entry points."""
 import numpy as np
-cimport cython
-from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
-from cpython.ref cimport Py_INCREF
-from libc.string cimport memset
+from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 
 from eager_core import array_kernels, gradient_helpers, printing
 from eager_core._generated import names as generated_names
@@ -13,25 +10,23 @@ from eager_core.place import CPUPlace
 from eager_core._generated.op_ids cimport *
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_INT, code_of, numpy_dtype
 from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, outputs_of, run_call
-from eager_core.eager_utils cimport check_inplace, gradient_edge, is_leaf, leaf_node, retain_on
-from eager_core.errors cimport invalid_argument, invalid_type, permission_denied, precondition_not_met
+from eager_core.eager_utils cimport gradient_edge, is_leaf, leaf_node, retain_on
+from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport GradNode, Hook
 from eager_core.kernel_tables cimport register_ufuncs
-from eager_core.layout cimport Layout, SCALAR_LAYOUT, contiguous_layout, same_shape, shape_list, shape_text
-from eager_core.op cimport FAMILY_VIEW, OpCall, OpRow, begin_call, eager_op_row, keep, op_row, register_rows, release_call
+from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
+from eager_core.op cimport FAMILY_VIEW, OpCall, begin_call, eager_op_row, keep, op_row, register_rows, release_call
 from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
 from eager_core.rules_index cimport is_basic, numpy_index
 from eager_core.storage cimport allocate, bump_region
-from eager_core.tensor cimport (
-    adopt_array, alias, as_array, copy_of_array, empty_tensor, is_tensor, new_tensor, register_tensor_type, type_name, wants_grad,
-)
-from eager_core.tracer cimport contiguous_copy, copy_into
+from eager_core.tensor cimport alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
+from eager_core.tracer cimport contiguous_copy
 
 # The rules register themselves when their modules are imported.
-from eager_core import rules_index
-from eager_core._generated import gradients
-from eager_core import rules_array, rules_elementwise, rules_matmul, rules_reduction, rules_view
+from eager_core import rules_index  # no-cython-lint
+from eager_core._generated import gradients  # no-cython-lint
+from eager_core import rules_array, rules_elementwise, rules_matmul, rules_reduction, rules_view  # no-cython-lint
 from eager_core.engine cimport backward_of
 
 cdef extern from *:
@@ -338,8 +333,8 @@ cdef class Tensor(TensorBase):
             if not same_shape((<TensorBase>value).layout, self.layout) or (<TensorBase>value).dtype != self.dtype:
                 invalid_argument(
                     f"a gradient of shape {shape_text((<TensorBase>value).layout)} and dtype "
-                    f"{DTYPES[(<TensorBase>value).dtype].name.decode()} was assigned to a tensor of shape {shape_text(self.layout)} and dtype "
-                    f"{DTYPES[self.dtype].name.decode()}")
+                    f"{DTYPES[(<TensorBase>value).dtype].name.decode()} was assigned to a tensor of shape {shape_text(self.layout)} and "
+                    f"dtype {DTYPES[self.dtype].name.decode()}")
             value = contiguous_copy(<TensorBase>value, self.dtype)
         elif self.accumulator is None:
             return
@@ -443,8 +438,8 @@ cdef class Tensor(TensorBase):
             invalid_type(f"data must be a Tensor, but got {type_name(other)}")
         source = <TensorBase>other
         if not same_shape(source.layout, self.layout) or source.dtype != self.dtype:
-            invalid_argument(f"data of shape {shape_text(source.layout)} and dtype {DTYPES[source.dtype].name.decode()} cannot take the place "
-                             f"of shape {shape_text(self.layout)} and dtype {DTYPES[self.dtype].name.decode()}")
+            invalid_argument(f"data of shape {shape_text(source.layout)} and dtype {DTYPES[source.dtype].name.decode()} cannot take the "
+                             f"place of shape {shape_text(self.layout)} and dtype {DTYPES[self.dtype].name.decode()}")
         if self.root is not None:
             permission_denied("the memory of a view cannot be rebound; assign to the elements instead: view[...] = other")
         self.storage = source.storage

@@ -39,8 +39,8 @@ cdef int check_inplace(TensorBase target, bint require_any_grad) except -1:
         if not root._stop_gradient and root.grad_node is None:
             leaf_error(root._name)                                                               # S3.6
         if target.made_under_no_grad and (require_any_grad or not root._stop_gradient):
-            permission_denied(f"View ({target._name}) was made under no_grad() and can't use inplace strategy in grad mode: its tensor would "
-                              "lose the gradient. Make the view in grad mode, or write under no_grad() (S8.6).")
+            permission_denied(f"View ({target._name}) was made under no_grad() and can't use inplace strategy in grad mode: its tensor "
+                              "would lose the gradient. Make the view in grad mode, or write under no_grad() (S8.6).")
         if target.pinned and not root._stop_gradient:
             permission_denied(f"View ({target._name}) has stop_gradient=True, but is part of a tensor that requires grad, and can't use "
                               "inplace strategy. Write through another view, or under no_grad().")

@@ -5,7 +5,12 @@ from eager_core.eager_api import Tensor
 @final
 class Run: ...
 
-def run_backward(tensors: list[Tensor], grad_tensors: list[Tensor | None] | None, retain_graph: bool, create_graph: bool = False) -> None: ...
+def run_backward(
+    tensors: list[Tensor],
+    grad_tensors: list[Tensor | None] | None,
+    retain_graph: bool,
+    create_graph: bool = False,
+) -> None: ...
 def run_grad(
     outputs: list[Tensor],
     inputs: list[Tensor],

@@ -1,6 +1,6 @@
 """Runs a graph backwards: iteratively, every node once and after all its consumers (S9)."""
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_get_thread_ident, PyThread_release_lock, PyThread_type_lock,
@@ -13,7 +13,7 @@ from eager_core._generated.op_ids cimport (
 )
 from eager_core.dtypes cimport DTYPES, KIND_COMPLEX
 from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_ints, call_object, dygraph_function
-from eager_core.eager_utils cimport gradient_edge, is_leaf, view_node
+from eager_core.eager_utils cimport gradient_edge, view_node
 from eager_core.errors cimport already_exists, freed_error, invalid_argument, precondition_not_met, unavailable
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook

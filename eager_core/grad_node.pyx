@@ -1,6 +1,5 @@
 """Nodes of the autograd graph: what an operator leaves behind for backward."""
 cimport cython
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 from libc.stdlib cimport calloc, free
 

@@ -6,14 +6,12 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 
-from eager_core.dtypes cimport (
-    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, code_of, numpy_dtype,
-)
+from eager_core.dtypes cimport code_of, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.op cimport (
     FAMILY_TERNARY, PARAM_AXES, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_INTS, PARAM_NUMBER, PARAM_OBJECT,
-    PARAM_OPERAND, PARAM_OPTIONAL, PARAM_STR, PARAM_TENSOR, PARAM_TENSORS, SCALAR_BOOL, SCALAR_COMPLEX, SCALAR_FLOAT, SCALAR_INT, eager_param,
-    keep, op_name,
+    PARAM_OPERAND, PARAM_OPTIONAL, PARAM_STR, PARAM_TENSOR, PARAM_TENSORS, SCALAR_BOOL, SCALAR_COMPLEX, SCALAR_FLOAT, SCALAR_INT,
+    eager_param, keep, op_name,
 )
 from eager_core.tensor cimport as_array, copy_of_array, is_tensor, type_name
 
@@ -268,8 +266,8 @@ cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObje
                 c.x[p[i].slot] = values[i]
         elif p[i].kind == PARAM_OPERAND:
             if not put_operand(c, p[i].slot, <object>values[i]):
-                invalid_type(f"{op_name(c)}(): {_where(p[i].name, i)} must be Tensor, number or numpy.ndarray, but got "
-                             f"{_got(<object>values[i])}")
+                invalid_type(f"{op_name(c)}(): {_where(p[i].name, i)} must be Tensor, number or numpy.ndarray, "
+                             f"but got {_got(<object>values[i])}")
         elif p[i].kind == PARAM_TENSORS:
             _tensor_list(c, <object>values[i], p[i].name, i)
         elif p[i].kind != PARAM_IGNORED:

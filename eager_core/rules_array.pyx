@@ -12,7 +12,7 @@ from eager_core.dtypes cimport numpy_dtype
 from eager_core.op cimport (
     FAMILY_ARRAY, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER, keep, register_rule,
 )
-from eager_core.rules_common cimport result, target_of
+from eager_core.rules_common cimport result
 from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array
 
 cdef list _functions = []

@@ -3,20 +3,18 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, floor
 
 from eager_core.dtypes cimport (
-    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE,
-    code_of, numpy_dtype,
+    DTYPES, EAGER_BOOL, EAGER_FLOAT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE, code_of, numpy_dtype,
 )
 from eager_core.errors cimport invalid_type
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
 from eager_core.kernel_tables cimport Loop, ufunc_loop, ufunc_object
-from eager_core.layout cimport Layout, SCALAR_LAYOUT
+from eager_core.layout cimport Layout
 from eager_core.op cimport (
     FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, OpCall, RESULT_BOOL, RESULT_FLOAT,
-    RESULT_LOGICAL, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_cast_loop, eager_loop, keep, op_name, register_rule,
+    SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_cast_loop, op_name, register_rule,
 )
 from eager_core.rules_common cimport (
-    Kernel, broadcast, find_kernel, keep_python, may_share, no_loop, operand, promoted, put_double, put_number, result, same_elements,
-    target_of, writable,
+    Kernel, broadcast, find_kernel, keep_python, no_loop, operand, promoted, put_double, put_number, result, writable,
 )
 from eager_core.tensor cimport TensorBase, as_array
 from eager_core.tracer cimport begin_plan, plan_constant, plan_tensor
@@ -185,7 +183,7 @@ cdef int _by_numpy(OpCall *c) except -1:
 
 cdef int rule_where(OpCall *c) except -1:
     """where(condition, x, y); in place the target is input 0 of the table's order: where_(condition, x, y) writes x."""
-    cdef TensorBase condition = <TensorBase>c.x[0], x, y
+    cdef TensorBase condition = <TensorBase>c.x[0]
     cdef TensorBase side
     cdef Layout shape = condition.layout
     cdef int dtype, i

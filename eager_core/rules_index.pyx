@@ -1,19 +1,16 @@
 """Rules of reading and writing by index: basic indexes are views and regions, all others go through NumPy."""
 import numpy as np
-cimport cython
 from cpython.ref cimport Py_INCREF
 from cpython.object cimport PyObject
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
 
 from eager_core._generated.op_ids cimport SET_ALL
-from eager_core.dtypes cimport DTYPES, EAGER_BOOL, KIND_INT, numpy_dtype
+from eager_core.dtypes cimport DTYPES, KIND_INT
 from eager_core.errors cimport invalid_argument, out_of_range
-from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, shape_list, shape_text, strided_layout
-from eager_core.op cimport (
-    FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, JOB_PLAN, OpCall, eager_cast_loop, keep, op_name, register_rule,
-)
-from eager_core.rules_common cimport check_kind, keep_python, may_share, promoted, put_number, same_elements, target_of
-from eager_core.tensor cimport TensorBase, adopt_array, alias, as_array, is_tensor, type_name
+from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, shape_text, strided_layout
+from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, OpCall, eager_cast_loop, keep, op_name, register_rule
+from eager_core.rules_common cimport check_kind, may_share, promoted, put_number, same_elements, target_of
+from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name
 from eager_core.tracer cimport begin_plan, contiguous_copy, plan_constant, plan_tensor
 
 
@@ -48,8 +45,8 @@ cdef int _take_slice(Region *r, Layout source, object item) except -1:
 
 
 cdef int _take_all(Region *r, Layout source, int axes) except -1:
-    cdef int i
-    for i in range(axes):
+    cdef int _
+    for _ in range(axes):
         r.dims[r.ndim] = source.dims[r.axis]
         r.strides[r.ndim] = source.strides[r.axis]
         r.ndim += 1
@@ -76,7 +73,7 @@ cdef object _plain(object item):
 cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
     """The region of a basic index (ints, slices, None, ellipsis), or None if the index is an advanced one."""
     cdef Region r
-    cdef int consumed = 0, given
+    cdef int consumed = 0
     cdef bint ellipsis = False
     r.ndim = r.axis = 0
     r.offset = 0
@@ -196,7 +193,6 @@ cdef int rule_setitem(OpCall *c) except -1:
     """attrs: index (SET_ALL: none, the whole tensor). Input 1 is the value: a tensor, a number, or zero when there is no input 1."""
     cdef TensorBase x = target_of(c), part = x, value
     cdef Py_ssize_t offset = 0
-    cdef int dtype
     cdef Layout layout = x.layout, region
     if c.row.kernel != SET_ALL:
         layout = basic_region(x.layout, <object>c.attrs[0].o, &offset)

@@ -4,7 +4,7 @@ from eager_core.errors cimport invalid_argument
 from eager_core.kernel_tables cimport ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, shape_text
 from eager_core.op cimport FAMILY_MATMUL, JOB_LOOP, OpCall, op_name, register_rule
-from eager_core.rules_common cimport Kernel, find_kernel, keep_python, no_loop, operand, promoted, result, writable
+from eager_core.rules_common cimport Kernel, find_kernel, keep_python, operand, promoted, result, writable
 from eager_core.tensor cimport TensorBase, as_array
 
 

@@ -2,22 +2,19 @@
 import numpy as np
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int64_t
 
-from eager_core.dtypes cimport (
-    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_INT64, EAGER_UINT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT,
-)
-from eager_core.errors cimport invalid_argument, unimplemented
+from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
+from eager_core.errors cimport invalid_argument
 from eager_core._generated.op_ids cimport UFUNC_DIVIDE
 from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
-from eager_core.layout cimport Layout, contiguous_layout, same_layout, shape_text, strided_layout
+from eager_core.layout cimport Layout, contiguous_layout, strided_layout
 from eager_core.op cimport (
-    FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP, JOB_REDUCE, JOB_ROWS, OpCall, RESULT_FLOAT, RESULT_LOGICAL, eager_cast_loop, eager_row_loop,
-    keep, op_name, register_rule,
+    FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_REDUCE, JOB_ROWS, OpCall, RESULT_FLOAT, RESULT_LOGICAL, eager_cast_loop,
+    eager_row_loop, keep, op_name, register_rule,
 )
-from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, operand, put_double, result, writable
+from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, put_double, result, writable
 from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, new_tensor
-from eager_core.tracer cimport begin_plan, contiguous_copy, plan_constant, plan_tensor
+from eager_core.tracer cimport begin_plan, contiguous_copy, plan_tensor
 
 cdef enum Start:                 # op table's attribute `start` of a reduction
     START_ZERO, START_ONE, START_FIRST

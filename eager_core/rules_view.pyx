@@ -3,12 +3,12 @@ from cpython.ref cimport Py_INCREF
 from cpython.object cimport PyObject
 
 from eager_core.errors cimport invalid_argument
-from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, shape_text, strided_layout
+from eager_core.layout cimport Layout, contiguous_layout, shape_text, strided_layout
 from eager_core.op cimport FAMILY_VIEW, OpCall, op_name, register_rule
 from eager_core.rules_common cimport axis_of
 from eager_core.tensor cimport TensorBase, alias
 
-from eager_core._generated.op_ids cimport VIEW_FLATTEN, VIEW_RESHAPE, VIEW_SQUEEZE, VIEW_SWAP_LAST, VIEW_TRANSPOSE, VIEW_UNSQUEEZE
+from eager_core._generated.op_ids cimport VIEW_FLATTEN, VIEW_RESHAPE, VIEW_SQUEEZE, VIEW_TRANSPOSE, VIEW_UNSQUEEZE
 
 
 cdef Layout _reshaped(OpCall *c, Layout old, int ndim, Py_ssize_t *dims):

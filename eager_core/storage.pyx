@@ -15,6 +15,7 @@ cdef extern from "kernels/kernels.h":
     void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp) nogil
     int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit) nogil
 
+
 # no_gc: the only object field is the owner of borrowed memory, which knows nothing of the storage.
 @cython.final
 @cython.no_gc

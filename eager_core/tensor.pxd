@@ -15,7 +15,7 @@ cdef class TensorBase:
     # AutogradMeta: what the tensor knows of the graph. Part of the struct, so it costs no allocation of its own.
     cdef bint _stop_gradient     # of a view: only read when it is pinned
     cdef bint pinned             # a view that is a constant whatever its root is (set by the user, or made under no_grad)
-    cdef bint made_under_no_grad # a view of this kind refuses in-place operations in grad mode (S8.6)
+    cdef bint made_under_no_grad  # a view of this kind refuses in-place operations in grad mode (S8.6)
     cdef bint retains            # retain_grads() was called
     cdef bint has_leaf_alias     # a part of this root's memory is a leaf of its own that wants a gradient
     cdef int slot                # which output of grad_node

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from eager_core.dtypes cimport DTYPES, EAGER_MAX_NDIM, code_of_numpy, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
-from eager_core.layout cimport contiguous_layout, shape_list, strided_layout
+from eager_core.layout cimport contiguous_layout
 from eager_core.storage cimport allocate, borrow
 
 cnp.import_array()
@@ -105,7 +105,6 @@ cdef TensorBase adopt_array(object source):
     cdef int code = _supported(array), i
     cdef int itemsize = DTYPES[code].itemsize
     cdef Py_ssize_t[9] dims
-    cdef Py_ssize_t[9] strides
     cdef Storage storage
     if not array.flags.c_contiguous or not array.flags.aligned or not array.flags.writeable:
         return copy_of_array(array)

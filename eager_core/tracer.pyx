@@ -1,15 +1,12 @@
 """trace_op: runs what a rule has prepared. The only place where the GIL is released around a kernel."""
 import numpy as np
-from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 from eager_core._generated.op_ids cimport UFUNC_ADD
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport same_shape
-from eager_core.op cimport (
-    JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_REDUCE, JOB_ROWS, eager_cast_loop, eager_run_plan,
-)
+from eager_core.op cimport JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport alias, as_array, empty_tensor
 
@@ -36,9 +33,9 @@ cdef void run_job(Job *job) noexcept:
 
 cdef int trace_op(OpCall *c) except -1:
     # While the GIL is away another thread may rebind a tensor's memory: what the kernel reads and writes is held here.
-    cdef Storage first = (<TensorBase>c.x[0]).storage if c.n > 0 and c.x[0] != NULL else None
-    cdef Storage second = (<TensorBase>c.x[1]).storage if c.n > 1 and c.x[1] != NULL else None
-    cdef Storage third = (<TensorBase>c.x[2]).storage if c.n > 2 and c.x[2] != NULL else None
+    cdef Storage first = (<TensorBase>c.x[0]).storage if c.n > 0 and c.x[0] != NULL else None  # no-cython-lint
+    cdef Storage second = (<TensorBase>c.x[1]).storage if c.n > 1 and c.x[1] != NULL else None  # no-cython-lint
+    cdef Storage third = (<TensorBase>c.x[2]).storage if c.n > 2 and c.x[2] != NULL else None  # no-cython-lint
     if c.job.kind == JOB_PYTHON:
         # The direct loops never warn of a division by zero and the like; NumPy's own machinery would.
         with np.errstate(all="ignore"):
@@ -76,7 +73,7 @@ cdef void plan_constant(Job *job, int k, char *data) noexcept:
 
 cdef int copy_into(TensorBase target, TensorBase source) except -1:
     cdef Job job
-    cdef Storage first = target.storage, second = source.storage
+    cdef Storage first = target.storage, second = source.storage  # no-cython-lint
     job.data = NULL
     if target.layout.contiguous and source.layout.contiguous and target.layout.numel == source.layout.numel:
         job.kind = JOB_LOOP

@@ -83,7 +83,8 @@ def test_s1_2_a_string_is_no_tensor(name):
 def test_s1_2_second_tensor(name):
     x = const([1.0, 2.0])
     second = ARGS[name][1]
-    for args, word in [((), "None"), ((None,), "None"), ((2.0,), "float"), (([1.0],), "list"), ((np.ones(2),), "numpy.ndarray"), (("axis",), "str")]:
+    for args, word in [((), "None"), ((None,), "None"), ((2.0,), "float"), (([1.0],), "list"), ((np.ones(2),), "numpy.ndarray"),
+                       (("axis",), "str")]:
         assert message(ValueError, api(name), x, *args) == (
             f"(InvalidArgument) {name}(): argument '{second}' (position 1) must be Tensor, but got {word}")
     assert x.inplace_version == 0
@@ -489,7 +490,8 @@ def test_s0_3_leaf_error_text():
     x = leaf([1.0])
     assert message(ValueError, x.exp_).startswith("(InvalidArgument) Leaf Var () that doesn't stop gradient can't use inplace strategy.")
     x.name = "weight"
-    assert message(ValueError, x.exp_).startswith("(InvalidArgument) Leaf Var (weight) that doesn't stop gradient can't use inplace strategy.")
+    assert message(ValueError,
+                   x.exp_).startswith("(InvalidArgument) Leaf Var (weight) that doesn't stop gradient can't use inplace strategy.")
     assert message(ValueError, x.__setitem__, 0, 1.0).startswith("(InvalidArgument) Leaf Var (weight) that doesn't")
 
 
@@ -502,8 +504,8 @@ def test_s0_3_version_error_text():
     b.scale_(2.0)
     assert message(RuntimeError, c.backward).startswith(
         "(PermissionDenied) Tensor 'b' used in gradient computation has been modified by an inplace operation. Its version is 2 but the "
-        "expected version is 0. Please fix your code to void calling an inplace operator after using the Tensor which will used in gradient "
-        "computation.")
+        "expected version is 0. Please fix your code to void calling an inplace operator after using the Tensor which will used in "
+        "gradient computation.")
 
 
 def test_s0_3_freed_error_text():
@@ -529,8 +531,8 @@ def test_s0_3_broadcast_error_text():
 def test_s0_3_unreachable_input_text():
     x, w = leaf([1.0]), leaf([1.0])
     assert message(ValueError, paddle.grad, x.exp(), [x, w]).startswith(
-        "(InvalidArgument) The 1-th input does not appear in the backward graph. Please check the input tensor or set allow_unused=True to get "
-        "None result.")
+        "(InvalidArgument) The 1-th input does not appear in the backward graph. Please check the input tensor or set allow_unused=True to "
+        "get None result.")
 
 
 def test_s0_2_categories_and_classes():

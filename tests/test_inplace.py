@@ -312,7 +312,8 @@ def test_s3_7_a_write_while_constant_cuts_for_good():
 
 
 @pytest.mark.parametrize("write", [lambda y: y.__setitem__(0, 1.0), lambda y: y.fill_(0.0), lambda y: y.reshape_([2, 1]),
-                                   lambda y: y.__setitem__([0], 1.0), lambda y: y.add_(1.0), lambda y: y[0].add_(1.0), lambda y: y[0:1].zero_(),
+                                   lambda y: y.__setitem__([0], 1.0), lambda y: y.add_(1.0), lambda y: y[0].add_(1.0),
+                                   lambda y: y[0:1].zero_(),
                                    lambda y: y[1].__setitem__(..., 3.0), lambda y: y.clip_(0.0, 1.0),
                                    lambda y: y.floor_(), lambda y: y.softmax_(0)])
 def test_s3_7_every_kind_of_write_cuts(write):
@@ -436,8 +437,10 @@ BUMPS = {
     "setitem tensor": lambda x: x.__setitem__(const([1], "int64"), 1.0), "setitem empty": lambda x: x.__setitem__(slice(0, 0), 1.0),
     "setitem empty list": lambda x: x.__setitem__([], 1.0), "fill_": lambda x: x.fill_(1.0), "zero_": lambda x: x.zero_(),
     "scale_": lambda x: x.scale_(1.0), "clip_": lambda x: x.clip_(0.0, 1.0), "_bump": lambda x: x._bump_inplace_version(),
-    "copy_": lambda x: x.copy_(const([[1.0], [1.0]])), "set_value": lambda x: x.set_value(np.ones([2, 2])), "iadd": lambda x: x.__iadd__(1.0),
-    "set_value tensor": lambda x: x.set_value(const(np.ones([2, 2]))), "reshape_": lambda x: x.reshape_([4]), "softmax_": lambda x: x.softmax_(),
+    "copy_": lambda x: x.copy_(const([[1.0], [1.0]])), "set_value": lambda x: x.set_value(np.ones([2, 2])),
+    "iadd": lambda x: x.__iadd__(1.0),
+    "set_value tensor": lambda x: x.set_value(const(np.ones([2, 2]))), "reshape_": lambda x: x.reshape_([4]),
+    "softmax_": lambda x: x.softmax_(),
 }
 
 
@@ -737,7 +740,8 @@ def test_s6_6_fill_and_zero():
 def test_s7_1_target_never_grows(name):
     x = const(np.ones([2, 1]))
     for bad in ([2, 2], [3, 2, 1], [1, 2, 1]):
-        with pytest.raises(ValueError, match=r"The shape of broadcast output .* is different from that of inplace tensor \[2, 1\] in the Inplace"):
+        with pytest.raises(ValueError,
+                           match=r"The shape of broadcast output .* is different from that of inplace tensor \[2, 1\] in the Inplace"):
             getattr(x, name)(paddle.ones(bad, dtype="float64"))
     with pytest.raises(ValueError, match=r"\(InvalidArgument\) Broadcast dimension mismatch"):
         getattr(x, name)(paddle.ones([3, 1], dtype="float64"))

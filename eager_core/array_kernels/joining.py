@@ -18,7 +18,8 @@ def _index(index: Array, name: str, length: int, ndims: tuple[int, ...]) -> Arra
     if index.dtype.kind not in "iu":
         raise TypeError(f"(InvalidType) {name}(): argument 'index' must be of integers, but got dtype {index.dtype}")
     if index.ndim not in ndims:
-        raise ValueError(f"(InvalidArgument) {name}(): argument 'index' must have {' or '.join(map(str, ndims))} axes, but has {index.ndim}")
+        allowed = " or ".join(map(str, ndims))
+        raise ValueError(f"(InvalidArgument) {name}(): argument 'index' must have {allowed} axes, but has {index.ndim}")
     if index.size and (index.min() < -length or index.max() >= length):
         raise IndexError(f"(OutOfRange) {name}(): an index lies outside {-length} to {length - 1}")
     return index

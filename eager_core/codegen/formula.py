@@ -120,7 +120,7 @@ class Compiler:
         if not rest:
             return f"call_{n}({called.constant}, {', '.join(given)})"
         if n <= 2 and len(rest) <= 2 and all(p.kind in ("int", "bool") for p in called.public_attributes[:len(rest)]):
-            return f"call_ints({called.constant}, {given[0]}, {given[1] if n == 2 else 'None'}, {', '.join((rest + ['0'])[:2])})"
+            return f"call_ints({called.constant}, {given[0]}, {given[1] if n == 2 else 'None'}, {', '.join([*rest, '0'][:2])})"
         self.fail(f"{name} with these attributes cannot be called from a formula; write a helper")
         return ""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import stubs
-from .formula import Compiler
 from .forms import Form, forms
+from .formula import Compiler
 from .model import KINDS, Op, default_number
 from .table import OPS
 

@@ -67,7 +67,8 @@ def entry_points(banner: str, ops: tuple[Op, ...]) -> str:
         if not form.entry:
             continue
         names.append(f"eager_api_{form.entry}")
-        inputs = [f"{name}: {annotation(p)}".replace("Operand", "Tensor") for name, p in zip(form.entry_inputs, form.op.tensors, strict=False)]
+        given = zip(form.entry_inputs, form.op.tensors, strict=False)
+        inputs = [f"{name}: {annotation(p)}".replace("Operand", "Tensor") for name, p in given]
         n = len(form.op.results)
         returns = "Tensor" if n == 1 else f"tuple[{', '.join(['Tensor'] * n)}]"
         body += ["", *definition(names[-1], [*inputs, *["/"] * bool(inputs), "*attributes: Any"], returns, form.entry_doc)]

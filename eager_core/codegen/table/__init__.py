@@ -8,9 +8,9 @@ kernel      a NumPy ufunc, ``own:`` one of kernels.h, ``view:`` / ``set:`` a var
             ``array_kernels``
 aliases     further public names of the same operator, in both forms
 dtypes      rule for the result's dtype
-grad        formula per input, in terms of inputs, ``out``, ``grad`` (of the result) and attributes. What backward must save follows from the
-            formula. ``out`` and ``grad`` are those of result 0, ``out_1``, ``grad_1`` of result 1. ``module.f(...)`` is a Python function of
-            ``gradient_helpers``; a bare name is a function of ``native_gradients.pyx``, with ``saves`` listed.
+grad        formula per input, in terms of inputs, ``out``, ``grad`` (of the result) and attributes. What backward must save follows from
+            the formula. ``out`` and ``grad`` are those of result 0, ``out_1``, ``grad_1`` of result 1. ``module.f(...)`` is a Python
+            function of ``gradient_helpers``; a bare name is a function of ``native_gradients.pyx``, with ``saves`` listed.
 Gradients of complex operators follow the convention of the references (S9.27): grad * conj(derivative).
 """
 

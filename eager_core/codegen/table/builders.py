@@ -23,7 +23,8 @@ def binary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] 
 
 def fused(name: str, kernel: str, doc: str, grad: dict[str, str]) -> Op:
     """A gradient kernel: an operator like any other, so that it can be differentiated again."""
-    return Op(name, "binary", "saved: tensor, grad: tensor", doc, kernel=kernel, grad=grad, inputs=("X", "DOut"), public=False, method=False,
+    return Op(name, "binary", "saved: tensor, grad: tensor", doc, kernel=kernel, grad=grad, inputs=("X", "DOut"), public=False,
+              method=False,
               formula="")
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import BINARY, NAME, REDUCE, REDUCE_PLAIN, UNARY, binary, fused, reduction, unary, view
+from .builders import NAME, REDUCE, REDUCE_PLAIN, UNARY, binary, fused, reduction, unary, view
 
 COMPARISONS = {
     "equal": "==", "not_equal": "!=", "less_than": "<", "less_equal": "<=", "greater_than": ">", "greater_equal": ">=",
@@ -25,7 +25,8 @@ OPS: tuple[Op, ...] = (
     unary("cos", "cos", "Cosine.", "-grad sin(x)", {"x": "-(grad * conj(sin(x)))"}),
     unary("tanh", "tanh", "Hyperbolic tangent.", "grad (1 - tanh(x)^2)",
           {"x": "tanh_grad(out, grad) if real else grad * conj(1.0 - out * out)"}),
-    unary("sigmoid", "own:SIGMOID", "Logistic function 1 / (1 + exp(-x)).", "grad s (1 - s), s = sigmoid(x)", {"x": "sigmoid_grad(out, grad)"}),
+    unary("sigmoid", "own:SIGMOID", "Logistic function 1 / (1 + exp(-x)).", "grad s (1 - s), s = sigmoid(x)",
+          {"x": "sigmoid_grad(out, grad)"}),
     unary("relu", "own:RELU", "Positive part max(x, 0).", "grad where x > 0, else 0", {"x": "relu_grad(out, grad)"}, dtypes="same"),
     unary("reciprocal", "reciprocal", "Reciprocal 1 / x.", "-grad / x^2", {"x": "reciprocal_grad(conj(out), grad)"}),
     unary("floor", "floor", "Largest integer not above x.", "0", {"x": "core.zeros_like(grad)"}, dtypes="same"),
@@ -92,7 +93,8 @@ OPS: tuple[Op, ...] = (
        kernel="own:WHERE", inputs=("Condition", "X", "Y"),
        grad={"x": "core.where_grad_x(grad, condition)", "y": "core.where_grad_y(grad, condition)"},
        formula="grad where condition; grad where not"),
-    Op("cast", "cast", "x: tensor, dtype: dtype @ out_dtype", "x converted to another dtype. A result that is not floating point or complex "
+    Op("cast", "cast", "x: tensor, dtype: dtype @ out_dtype",
+       "x converted to another dtype. A result that is not floating point or complex "
        "is a constant.", grad={"x": "grad"}, formula="grad in x's dtype", inplace=True),
     Op("assign", "cast", "x: tensor", "A copy.", grad={"x": "grad"}, formula="grad", functional=False, method=False),
     Op("real", "array", UNARY, "Real part.", kernel="joining.real", grad={"x": "core.to_complex(grad)"}, formula="grad"),
@@ -101,7 +103,8 @@ OPS: tuple[Op, ...] = (
     reduction("sum", "add", "Sum over axes; of integers in 64 bits.", "grad repeated",
               "x: tensor, axis: axes = None @ dim, dtype: dtype = None @ out_dtype, keepdim: bool = False @ keep_dim" + NAME, 0,
               "sum_backward", ("x.meta",)),
-    reduction("mean", "add", "Arithmetic mean over axes.", "grad / n repeated", REDUCE_PLAIN, 0, "mean_backward", ("x.meta",), dtypes="float",
+    reduction("mean", "add", "Arithmetic mean over axes.", "grad / n repeated", REDUCE_PLAIN, 0, "mean_backward", ("x.meta",),
+              dtypes="float",
               mean=1),
     reduction("max", "maximum", "Largest element over axes; equal ones share the gradient evenly.", "grad / m where x == max",
               REDUCE_PLAIN, 2, {"x": "core.extremum_grad(grad, x, out, axis, keepdim)"}),
@@ -126,7 +129,8 @@ OPS: tuple[Op, ...] = (
     Op("softmax_grad", "rows", "saved: tensor, grad: tensor, axis: int = -1", "Gradient of softmax.", kernel="rows:SOFTMAX_GRAD",
        inputs=("Out", "DOut"), public=False, method=False,
        grad={"saved": "core.softmax_grad_saved(gout, saved, grad, axis)", "grad": "softmax_grad(saved, gout, axis)"}),
-    Op("log_softmax_grad", "rows", "saved: tensor, grad: tensor, axis: int = -1", "Gradient of log_softmax.", kernel="rows:LOG_SOFTMAX_GRAD",
+    Op("log_softmax_grad", "rows", "saved: tensor, grad: tensor, axis: int = -1", "Gradient of log_softmax.",
+       kernel="rows:LOG_SOFTMAX_GRAD",
        inputs=("Out", "DOut"), public=False, method=False,
        grad={"saved": "core.log_softmax_grad_saved(gout, saved, grad, axis)", "grad": "core.log_softmax_grad_grad(gout, saved, axis)"}),
     # ---- views --------------------------------------------------------------------------------------------------------------------------
@@ -141,12 +145,15 @@ OPS: tuple[Op, ...] = (
     view("reverse_axes", "SWAP_LAST", "x: tensor", "All axes in reverse order: the property ``T``.", "reverse_axes", inplace=False,
          attributes=(("all_axes", 1),), public=False),
     # ---- joining and picking ------------------------------------------------------------------------------------------------------------
-    Op("concat", "array", "x: tensors, axis: int = 0" + NAME, "Tensors joined along an axis they have.", kernel="joining.concat", method=False,
+    Op("concat", "array", "x: tensors, axis: int = 0" + NAME, "Tensors joined along an axis they have.", kernel="joining.concat",
+       method=False,
        grad="concat_backward", attributes=(("shapes", 0.0),), formula="grad cut at the joints"),
-    Op("stack", "array", "x: tensors, axis: int = 0" + NAME, "Tensors joined along a new axis.", kernel="joining.stack", results=("Y",), method=False,
+    Op("stack", "array", "x: tensors, axis: int = 0" + NAME, "Tensors joined along a new axis.", kernel="joining.stack", results=("Y",),
+       method=False,
        grad="stack_backward", attributes=(("shapes", 0.0),), formula="grad taken apart"),
     Op("gather", "array", "x: tensor, index: tensor, axis: int = 0" + NAME, "Slices of x along an axis, picked by a 0-d or 1-d index.",
-       kernel="joining.gather", inputs=("X", "Index"), grad={"x": "core.pick_grad(grad, x.meta, index, axis)"}, formula="grad added where picked"),
+       kernel="joining.gather", inputs=("X", "Index"), grad={"x": "core.pick_grad(grad, x.meta, index, axis)"},
+       formula="grad added where picked"),
     Op("index_select", "array", "x: tensor, index: tensor, axis: int = 0 @ dim" + NAME, "Slices of x along an axis, picked by a 1-d index.",
        kernel="joining.index_select", inputs=("X", "Index"), grad={"x": "core.pick_grad(grad, x.meta, index, axis)"},
        formula="grad added where picked"),
@@ -157,14 +164,16 @@ OPS: tuple[Op, ...] = (
     # ---- indexing -----------------------------------------------------------------------------------------------------------------------
     Op("getitem", "getitem", "x: tensor, index: object", "x[index] for ints, slices, None and ellipsis: a view.", grad="view",
        public=False, method=False, lowlevel="slice", formula="grad added into the region"),
-    Op("pick", "array", "x: tensor, index: object", "x[index] for index arrays and masks: a copy.", kernel="joining.pick", public=False, method=False,
+    Op("pick", "array", "x: tensor, index: object", "x[index] for index arrays and masks: a copy.", kernel="joining.pick", public=False,
+       method=False,
        grad={"x": "core.pick_back(grad, x.meta, index)"}, formula="grad added where picked"),
     Op("scatter_sum", "array", "x: tensor, index: object, shape: ints", "Zeros with x added at an index: the gradient of picking.",
        kernel="joining.scatter_sum", public=False, method=False, grad={"x": "core.pick_again(grad, index)"}, formula="grad picked"),
     Op("setitem", "setitem", "x: tensor, value: operand, index: object", "x[index] = value for ints, slices, None and ellipsis.",
        kernel="set:INDEX", inplace=True, functional=False, public=False, method=False, grad="native", lowlevel="set_value",
        inputs=("Input", "ValueTensor"), formula="grad outside; grad of the region"),
-    Op("put", "array", "x: tensor, value: operand, index: object", "x[index] = value for index arrays and masks.", kernel="joining.put", inplace=True,
+    Op("put", "array", "x: tensor, value: operand, index: object", "x[index] = value for index arrays and masks.", kernel="joining.put",
+       inplace=True,
        functional=False, public=False, method=False, grad={"x": "core.put_grad_x(grad, index)", "value":
                                                            "core.put_grad_value(grad, value.meta, index)"},
        inputs=("Input", "Value"), lowlevel="index_put", formula="grad outside; grad of the entries that stayed"),
@@ -173,10 +182,12 @@ OPS: tuple[Op, ...] = (
        grad="native", lowlevel="fill_any", inputs=("X", "Value"), formula="0; grad summed"),
     Op("zero", "setitem", "x: tensor", "Every element set to zero.", kernel="set:ALL", inplace=True, functional=False, grad="native",
        formula="0"),
-    Op("copy", "setitem", "x: tensor, other: operand, blocking: ignored = True", "Every element taken from another tensor, which is broadcast.",
+    Op("copy", "setitem", "x: tensor, other: operand, blocking: ignored = True",
+       "Every element taken from another tensor, which is broadcast.",
        kernel="set:ALL", inplace=True, functional=False, grad="native", inputs=("X", "Other"), formula="0; grad"),
     # ---- nodes that no row of their own makes -------------------------------------------------------------------------------------------
     Op("view", "node", "x: tensor", "A view under a later history of its root.", public=False, method=False, functional=False, grad="view"),
-    Op("region_write", "node", "x: tensor, value: tensor", "A region of a tensor overwritten.", public=False, method=False, functional=False,
+    Op("region_write", "node", "x: tensor, value: tensor", "A region of a tensor overwritten.", public=False, method=False,
+       functional=False,
        grad="native"),
 )
