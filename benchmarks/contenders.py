@@ -24,14 +24,15 @@ def _here(threads: int) -> dict[str, Any]:
     def forget(t: Any) -> None:
         t.grad = None
 
-    return dict(lib=lib, tensor=tensor, forget=forget, relu=lib.nn.functional.relu, cross_entropy=lib.nn.functional.cross_entropy)
+    functional = lib.nn.functional
+    return {"lib": lib, "tensor": tensor, "forget": forget, "relu": functional.relu, "cross_entropy": functional.cross_entropy}
 
 
 def _numpy(threads: int) -> dict[str, Any]:
     def tensor(array: np.ndarray, grad: bool = False) -> np.ndarray:
         return array.copy()
 
-    return dict(lib=np, tensor=tensor)
+    return {"lib": np, "tensor": tensor}
 
 
 def _torch(threads: int) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def _torch(threads: int) -> dict[str, Any]:
         t.grad = None
 
     functional = torch.nn.functional
-    return dict(lib=torch, tensor=tensor, forget=forget, relu=functional.relu, cross_entropy=functional.cross_entropy)
+    return {"lib": torch, "tensor": tensor, "forget": forget, "relu": functional.relu, "cross_entropy": functional.cross_entropy}
 
 
 def _paddle(threads: int) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def _paddle(threads: int) -> dict[str, Any]:
         t.clear_gradient(False)
 
     functional = paddle.nn.functional
-    return dict(lib=paddle, tensor=tensor, forget=forget, relu=functional.relu, cross_entropy=functional.cross_entropy)
+    return {"lib": paddle, "tensor": tensor, "forget": forget, "relu": functional.relu, "cross_entropy": functional.cross_entropy}
 
 
 def _mygrad(threads: int) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def _mygrad(threads: int) -> dict[str, Any]:
     def tensor(array: np.ndarray, grad: bool = False) -> Any:
         return mygrad.tensor(array, constant=not grad)
 
-    return dict(lib=mygrad, tensor=tensor)
+    return {"lib": mygrad, "tensor": tensor}
 
 
 _LOADERS: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -81,17 +82,19 @@ PACKAGES = {HERE: ("eager_core", "python_api"), "torch": ("torch",), "paddle": (
 
 
 def load(name: str, threads: int) -> dict[str, Any]:
-    names = dict(np=np, random=np.random.default_rng(0), programs=SimpleNamespace(**_programs()), **_LOADERS[name](threads))
+    names = {"np": np, "random": np.random.default_rng(0), "programs": SimpleNamespace(**_programs()), **_LOADERS[name](threads)}
     names["programs"].names = SimpleNamespace(**names)
     return names
 
 
-# ---- programs too long for a statement; `p` is the namespace above ------------------------------------------------------------------------
+# ---- programs too long for a statement; `p` is the namespace above -----------------------------------------------------------------------
 
 
 def _programs() -> dict[str, Callable[..., Any]]:
-    return dict(chain=chain, march_in_place=march_in_place, march_by_list=march_by_list, march_numpy=march_numpy, network=network,
-                sgd_step=sgd_step, momentum_step=momentum_step)
+    return {
+        "chain": chain, "march_in_place": march_in_place, "march_by_list": march_by_list, "march_numpy": march_numpy, "network": network,
+        "sgd_step": sgd_step, "momentum_step": momentum_step,
+    }
 
 
 def chain(x: Any, n: int) -> None:
