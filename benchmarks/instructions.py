@@ -64,9 +64,9 @@ def total(out: str) -> int:
     sys.exit(f"{out} has no total")
 
 
-def functions(out: str) -> dict[str, int]:
-    """Instructions by function, its callees not counted."""
-    command = ["callgrind_annotate", "--threshold=100", "--auto=no", "--tree=none", out]
+def functions(out: str, inclusive: bool) -> dict[str, int]:
+    """Instructions by function; its callees counted or not."""
+    command = ["callgrind_annotate", "--threshold=100", "--auto=no", "--tree=none", f"--inclusive={'yes' if inclusive else 'no'}", out]
     table = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     costs: dict[str, int] = {}
     table = table[table.index("file:function") :]
@@ -85,14 +85,14 @@ def count(key: str) -> float:
         return (total(out) - start) / (many - few)
 
 
-def profile(key: str, rows: int) -> None:
+def profile(key: str, rows: int, inclusive: bool) -> None:
     few, many = PATHS[key]
     with tempfile.TemporaryDirectory() as directory:
         out = str(Path(directory, "out"))
         run(key, few, out)
-        start = functions(out)
+        start = functions(out, inclusive)
         run(key, many, out)
-        costs = {name: (cost - start.get(name, 0)) / (many - few) for name, cost in functions(out).items()}
+        costs = {name: (cost - start.get(name, 0)) / (many - few) for name, cost in functions(out, inclusive).items()}
     for name, cost in sorted(costs.items(), key=lambda item: -item[1])[:rows]:
         print(f"{cost:10.1f}  {name}")
 
@@ -103,12 +103,13 @@ def main() -> None:
     parser.add_argument("--store", metavar="FILE")
     parser.add_argument("--compare", metavar="FILE")
     parser.add_argument("--profile", metavar="KEY", choices=PATHS)
+    parser.add_argument("--inclusive", action="store_true", help="a profile that counts callees too")
     parser.add_argument("--rows", type=int, default=40, help="of a profile")
     arguments = parser.parse_args()
     if shutil.which("valgrind") is None:
         sys.exit("valgrind is not installed")
     if arguments.profile:
-        return profile(arguments.profile, arguments.rows)
+        return profile(arguments.profile, arguments.rows, arguments.inclusive)
 
     before: dict[str, float] = json.loads(Path(arguments.compare).read_text()) if arguments.compare else {}
     titles = {work.key: work.title for work in WORKS}
