@@ -102,7 +102,7 @@ debug: $(MARK)-build $(MARK)-test
 # Python's own allocator would hide most mistakes, and what the interpreter leaks at exit is not ours. gcc's run-time libraries.
 SANITIZED = env $(IN) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	LD_PRELOAD="$$($(or $(CC),cc) -print-file-name=libasan.so) $$($(or $(CC),cc) -print-file-name=libubsan.so)"
-SANITIZE_TESTS ?= $(wildcard tests/test_inplace.py tests/test_views.py tests/test_engine.py tests/test_saved_tensors.py tests/test_tensor.py)
+SANITIZE_TESTS ?= $(wildcard tests/test_inplace.py tests/test_views.py tests/test_engine.py tests/test_saved_tensors.py)
 
 sanitize: $(MARK)-build $(MARK)-test
 	$(special_build)
