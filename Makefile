@@ -2,6 +2,7 @@
 # make test    makes an environment, builds, runs the tests (TEST="..." for a selection)
 # make build   an editable install in .venv      make lint   ruff, mypy, cython-lint, stubtest
 # make bench   benchmarks                        make dist   sdist and wheel in dist/
+# make docs    docs/operators.md, the reference page, from the operator table
 # make debug, sanitize, coverage, profile        special builds, each in build/<name>, and what they are for
 # make clean   removes all of it
 #
@@ -20,7 +21,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 MARK   := $(VENV)/.made
 
 SOURCES := $(shell find eager_core python_api -path eager_core/_generated -prune -o \
-	\( -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.h' \) -print 2>/dev/null)
+	\( -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.h' -o -name '*.pyi.in' \) -print 2>/dev/null)
 
 # The requirements that pyproject.toml lists under the names given, one a line.
 REQUIREMENTS = $(BIN)/python -c 'import sys, tomllib; \
@@ -32,7 +33,7 @@ REQUIREMENTS = $(BIN)/python -c 'import sys, tomllib; \
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help build demo test lint bench dist debug sanitize coverage profile clean
+.PHONY: help build demo test lint docs bench dist debug sanitize coverage profile clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -76,6 +77,9 @@ lint: build $(MARK)-lint $(MARK)-test
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint eager_core
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest eager_core python_api --concise --allowlist stubtest_allowlist.txt
+
+docs: build
+	$(BIN)/python -m eager_core.codegen.reference
 
 bench: build $(MARK)-bench
 	$(if $(PEERS),$(PIP) install -q $(PEERS))
@@ -125,6 +129,6 @@ profile: $(MARK)-build $(MARK)-demo
 	$(IN) $(BIN)/python -P examples/digits.py --profile
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis eager_core/_generated
+	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis eager_core/_generated eager_core/eager_api.pyi
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find eager_core -name '*.so' -delete

@@ -3,8 +3,7 @@
 ``exp__dygraph_function`` and its several hundred siblings of the reference are this one function, driven by the operator's row.
 """
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from eager_core._generated.op_ids cimport OP_ASSIGN
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32
@@ -12,14 +11,12 @@ from eager_core.eager_utils cimport (
     check_inplace, compute_require_grad, forget_history, gradient_edge, make_view, move_capture, record_region_write, record_write,
     replace_history, root_of, view_node,
 )
-from eager_core.errors cimport invalid_argument, permission_denied
+from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport GradNode, new_accumulation_node
 from eager_core.layout cimport Layout, contiguous_layout
 from eager_core.tensor cimport wants_grad
-from eager_core.op cimport (
-    Attr, FAMILY_SETITEM, FAMILY_VIEW, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of,
-)
+from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
 from eager_core.rules_common cimport may_share
 from eager_core.storage cimport bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor

@@ -936,9 +936,9 @@ def test_short_names_of_one_input():
 
 def test_every_in_place_method_of_the_reference_with_a_counterpart():
     """Each operator here that the reference can apply in place can be applied in place here, under the reference's names."""
-    reference = """abs add bitwise_and bitwise_invert bitwise_not bitwise_or bitwise_xor cast ceil clamp clip copy cos detach div divide equal exp
-        fill flatten floor floor_divide floor_mod greater_equal greater_than less less_equal less_than log logical_and logical_not logical_or
-        logical_xor mod mul multiply neg not_equal pow reciprocal remainder reshape round rsqrt scale sigmoid sin sqrt square squeeze sub
-        subtract t tanh transpose unsqueeze zero"""
+    reference = """abs add bitwise_and bitwise_invert bitwise_not bitwise_or bitwise_xor cast ceil clamp clip copy cos detach div divide
+        equal exp fill flatten floor floor_divide floor_mod greater_equal greater_than less less_equal less_than log logical_and
+        logical_not logical_or logical_xor mod mul multiply neg not_equal pow reciprocal remainder reshape round rsqrt scale sigmoid sin
+        sqrt square squeeze sub subtract t tanh transpose unsqueeze zero"""
     missing = [name for name in reference.split() if not hasattr(paddle.Tensor, name + "_")]
     assert not missing

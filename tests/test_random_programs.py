@@ -119,7 +119,7 @@ def _imul_item(x, index, y):
 
 
 TENSOR = {
-    **{name: (lambda f: lambda *a: getattr(a[0], f)(*a[1:]))(name)
+    **{name: (lambda f: lambda *a: getattr(a[0], f)(*a[1:]))(name)  # noqa: PLC3002
        for name in [*UNARY, *BINARY, *(n + "_" for n in [*UNARY, *BINARY]), "softmax", "softmax_", "exp", "exp_", "matmul", "clone",
                     "transpose", "reshape", "squeeze",
                     "transpose_", "reshape_", "squeeze_", "unsqueeze_", "copy_", "fill_", "zero_"]},
@@ -301,7 +301,7 @@ def make_program(seed, length=14):
         one = _statement(rng, env, f"v{made}")
         if one is None:
             continue
-        out, op, args = one
+        out, _, args = one
         if (out is None or out == args[0]) and args[0] in inputs and rng.random() < 0.9:
             continue                                             # would be refused: now and then is enough
         _run_one(NUMPY, env, one)
@@ -467,7 +467,8 @@ def check_program(program, order=1, differences=False):
                 term = (g * paddle.to_tensor(direction[name])).sum()
                 along = term if along is None else along + term
         truth = central_differences(lambda inputs: numpy_loss(
-            program, {name: value + STEP * 1j * direction[name] for name, value in inputs.items()}, skipped).imag / STEP, program.inputs, 1e-5)
+            program, {name: value + STEP * 1j * direction[name] for name, value in inputs.items()}, skipped).imag / STEP, program.inputs,
+            1e-5)
         if along is None or along.stop_gradient:
             got = dict.fromkeys(leaves)
         else:
@@ -490,11 +491,11 @@ def shortest(program, order):
     def fails(candidate):
         try:
             numpy_env(candidate, candidate.inputs)
-        except Exception:  # noqa: BLE001  # a variable is missing, or a shape does not fit
+        except Exception:  # a variable is missing, or a shape does not fit
             return False
         try:
             check_program(candidate, order)
-        except Exception:  # noqa: BLE001
+        except Exception:
             return True
         return False
 
@@ -503,7 +504,8 @@ def shortest(program, order):
         changed = False
         for k in reversed(range(len(program.statements))):
             candidate = Program(program.inputs, program.constants, program.statements[:k] + program.statements[k + 1:], program.loss)
-            if set(candidate.loss) <= {s[0] for s in candidate.statements} | set(program.inputs) | set(program.constants) and fails(candidate):
+            known = {s[0] for s in candidate.statements} | set(program.inputs) | set(program.constants)
+            if set(candidate.loss) <= known and fails(candidate):
                 program, changed = candidate, True
         for name in list(program.loss):
             candidate = Program(program.inputs, program.constants, program.statements, {n: w for n, w in program.loss.items() if n != name})
@@ -527,7 +529,7 @@ def run_many(first, count, order, length=14, report=None):
             continue
         try:
             outcomes[check_program(program, order, differences=seed % 50 == 0)] += 1
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             outcomes["FAILED"] += 1
             if report is None:
                 raise AssertionError(f"seed {seed}, order {order}:\n{shortest(program, order)}\n\n{error!r}") from error
@@ -559,7 +561,7 @@ def main():
             small = shortest(program, order)
             try:
                 check_program(small, order)
-            except Exception as again:  # noqa: BLE001
+            except Exception as again:
                 error = again
             print(f"\n==== seed {seed} order {order}: {type(error).__name__} {str(error)[:600]}\n{small}", flush=True)
 

@@ -490,8 +490,10 @@ FUZZ = """
         def __init__(self, *args):
             pass
 
-    odd = [Sub(), Sub.__new__(Sub, 1, 2), paddle.Tensor.__new__(paddle.Tensor), paddle.Tensor.__new__(paddle.Tensor, "a", b=1), None, 1, 1.5,
-           "axis", b"a", [], (), {}, [[]], np.ones(3), np.array(["a"]), float("nan"), float("inf"), 1j, ..., slice(None), paddle.Tensor, 2 ** 100,
+    odd = [Sub(), Sub.__new__(Sub, 1, 2), paddle.Tensor.__new__(paddle.Tensor), paddle.Tensor.__new__(paddle.Tensor, "a", b=1), None, 1,
+           1.5,
+           "axis", b"a", [], (), {}, [[]], np.ones(3), np.array(["a"]), float("nan"), float("inf"), 1j, ..., slice(None), paddle.Tensor,
+           2 ** 100,
            -2 ** 100, 2 ** 63, True, paddle.ones([2]), paddle.ones([2, 3], dtype="int64"), paddle.ones([0])]
     for module in ("tensor", "grad_node", "layout", "storage", "op", "engine"):
         for kind in vars(importlib.import_module("eager_core." + module)).values():
@@ -516,7 +518,8 @@ FUZZ_FUNCTIONS = """
         for a in odd:
             x = paddle.to_tensor([[1.0, 2.0]], stop_gradient=False) * 1
             attempt(f, a)
-            for args in ((x, a, a), (x, a, a, a), (x, "axis", a), (x, "scale", a), (x, None, "shape", a), (x, None, None, "min", a), (x, x, "axis", a)):
+            for args in ((x, a, a), (x, a, a, a), (x, "axis", a), (x, "scale", a), (x, None, "shape", a), (x, None, None, "min", a), (x, x,
+                "axis", a)):
                 attempt(f, *args)
             attempt(repr, x)
     print("done")
@@ -557,7 +560,7 @@ FUZZ_API = """
 
 @pytest.mark.parametrize("part", [FUZZ_FUNCTIONS, FUZZ_METHODS, FUZZ_API], ids=["functions", "methods", "api"])
 def test_odd_objects_never_crash(part):
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(FUZZ) + textwrap.dedent(part)], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(FUZZ) + textwrap.dedent(part)], capture_output=True, text=True,
                           env={"PYTHONPATH": ":".join(p for p in sys.path if p)})
     assert done.returncode == 0 and done.stdout.strip().endswith("done"), done.stderr[-2000:]
 

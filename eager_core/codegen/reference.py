@@ -4,15 +4,15 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from .formula import Compiler
 from .forms import Form, forms
+from .formula import Compiler
 from .gen import BANNER, compile_all, saved_of, write
 from .model import Op
 from .table import OPS
 
 DTYPE_RULES = {
-    "same": "that of the inputs, promoted",
-    "float": "floating point; integers and bool become the default of their size",
+    "same": "that of the input",
+    "float": "that of the input; bool and integers of at most 16 bits become float32, longer ones float64",
     "bool": "bool",
     "real": "that of the input; the real one of a complex dtype",
     "logical": "bool",
@@ -29,6 +29,16 @@ def attributes_text(op: Op) -> str:
     return ", ".join(f"`{p.lowlevel}`" for p in op.public_attributes if p.lowlevel)
 
 
+def dtype_text(op: Op) -> str:
+    if op.family == "cast" and op.public_attributes:
+        return "the one asked for"
+    if op.family == "reduction" and op.dtypes == "same" and op.kernel in ("add", "multiply"):
+        return "that of the input; bool and integers in 64 bits"
+    if op.family in ("binary", "ternary", "matmul") or op.takes_list:
+        return DTYPE_RULES[op.dtypes].replace("that of the input", "that to which the inputs are promoted")
+    return DTYPE_RULES[op.dtypes]
+
+
 def section(op: Op, given: list[Form], compiler: Compiler) -> list[str]:
     functions = [f"`{form.function}({form.arguments})`" for form in given]
     methods = [f"`x.{form.method}()`" for form in given if form.method]
@@ -40,7 +50,7 @@ def section(op: Op, given: list[Form], compiler: Compiler) -> list[str]:
         f"- Functions: {', '.join(functions)}",
         *([f"- Methods: {', '.join(methods)}"] if methods else []),
         f"- Entry points: {low}" + (f"; attributes {attributes}" if attributes else ""),
-        f"- dtype of the result: {DTYPE_RULES[op.dtypes]}",
+        f"- dtype of the result: {dtype_text(op)}",
     ]
     if op.grad is None:
         lines.append("- Gradient: none, the result is a constant")
