@@ -12,10 +12,11 @@ from .table import OPS
 
 DTYPE_RULES = {
     "same": "that of the inputs, promoted",
-    "float": "floating point; integers and bool become the default of their size",
+    "float": "floating point; of integers and bool float64, or for functions of one input of at most 16 bits float32",
     "bool": "bool",
     "real": "that of the input; the real one of a complex dtype",
     "logical": "bool",
+    "whole": "that of the input",
 }
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 
