@@ -20,6 +20,7 @@ from eager_core.op cimport FAMILY_VIEW, OpCall, begin_call, eager_op_row, keep, 
 from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
 from eager_core.rules_index cimport is_basic, numpy_index
 from eager_core.storage cimport allocate, bump_region
+from eager_core.rules_common cimport number_of
 from eager_core.tensor cimport alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
 
@@ -182,8 +183,7 @@ cdef int _check_put(OpCall *c, TensorBase x) except -1:
         invalid_type(f"a value of {('dtype ' + DTYPES[(<TensorBase>c.x[1]).dtype].name.decode()) if c.scalar_at != 1 else 'this kind'} "
                      f"cannot be stored in a tensor of dtype {DTYPES[x.dtype].name.decode()}")
     if c.scalar_at == 1:
-        number = complex(c.scalar_real, c.scalar_imag) if kind == 3 else c.scalar_real if kind == 2 else c.scalar_int
-        c.x[1] = keep(c, constant_of(np.asarray(number, dtype=numpy_dtype(x.dtype))))
+        c.x[1] = keep(c, constant_of(np.asarray(number_of(c), dtype=numpy_dtype(x.dtype))))
         c.scalar_at = -1
     return 0
 

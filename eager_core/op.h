@@ -36,10 +36,11 @@ enum eager_family {
 
 enum eager_dtype_rule {
     RESULT_SAME,        /* of the promoted inputs */
-    RESULT_FLOAT,       /* integers become floating point */
+    RESULT_FLOAT,       /* integers become floating point: a quotient float64, a function what NumPy says, but never float16 */
     RESULT_BOOL,
     RESULT_REAL,        /* the real counterpart of a complex input */
-    RESULT_LOGICAL      /* inputs are taken for their truth, the result is bool */
+    RESULT_LOGICAL,     /* inputs are taken for their truth, the result is bool */
+    RESULT_WHOLE        /* of the input; integers are results already */
 };
 
 typedef struct {

@@ -31,7 +31,7 @@ cdef extern from "op.h":
         PARAM_AXES, PARAM_DTYPE, PARAM_NUMBER, PARAM_OBJECT, PARAM_IGNORED
         FAMILY_UNARY, FAMILY_BINARY, FAMILY_TERNARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_REDUCTION, FAMILY_UNREDUCE
         FAMILY_MATMUL, FAMILY_ROWS, FAMILY_CAST, FAMILY_VIEW, FAMILY_GETITEM, FAMILY_SETITEM, FAMILY_ARRAY, FAMILY_NODE, FAMILIES
-        RESULT_SAME, RESULT_FLOAT, RESULT_BOOL, RESULT_REAL, RESULT_LOGICAL
+        RESULT_SAME, RESULT_FLOAT, RESULT_BOOL, RESULT_REAL, RESULT_LOGICAL, RESULT_WHOLE
     ctypedef struct eager_param:
         const char *name
         const char *lowlevel
@@ -116,6 +116,7 @@ cdef struct OpCall:
     int scalar_at                    # which input is a Python number; -1: none
     ScalarKind scalar_kind
     int64_t scalar_int
+    PyObject *scalar_big             # a Python int that scalar_int cannot hold; NULL otherwise; held in `kept`
     double scalar_real
     double scalar_imag
     double[6] numbers                # numbers in the dtype of the computation, for kernels to point at; 16 bytes each

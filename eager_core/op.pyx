@@ -44,6 +44,7 @@ cdef void begin_call(OpCall *c, OpRow *row, bint inplace) noexcept:
         c.attrs[i].i = <int64_t>row.defaults[i]
         c.attrs[i].o = NULL
     c.scalar_at = -1
+    c.scalar_big = NULL
     c.out = c.stage = c.more_out = c.new_layout = c.region = c.written = NULL
     c.is_view = False
     c.nothing = False

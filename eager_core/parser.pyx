@@ -55,12 +55,8 @@ cdef int put_operand(OpCall *c, int slot, object value) except -1:
         c.scalar_kind = SCALAR_INT
         c.scalar_int = PyLong_AsLongLongAndOverflow(value, &overflow)
         if overflow:
-            if 0 <= value < 2 ** 64:
-                c.x[slot] = keep(c, copy_of_array(np.asarray(value, dtype=np.uint64)))
-                return 1
-            value = float(value)                 # beyond 64 bits
-            c.scalar_kind = SCALAR_FLOAT
-            c.scalar_real = value
+            c.scalar_real = float(value)
+            c.scalar_big = keep(c, value)
         else:
             c.scalar_real = <double>c.scalar_int
         c.scalar_imag = 0.0

@@ -13,6 +13,8 @@ cdef TensorBase target_of(OpCall *c)
 cdef int result(OpCall *c, Layout shape, int dtype) except -1            # sets out (and stage)
 cdef TensorBase writable(OpCall *c)                                     # what the kernel writes: stage or out
 cdef TensorBase operand(OpCall *c, int i, int dtype)                     # input i in that dtype, safe from the target's being written
+cdef object number_of(OpCall *c)                                 # the Python number among the operands
+cdef bint number_fits(OpCall *c, int dtype) noexcept             # whether an integer dtype can hold it
 cdef char *put_number(OpCall *c, int at, int dtype) except NULL          # the Python number in that dtype
 cdef char *put_double(OpCall *c, int at, double value, int dtype) noexcept
 cdef int promoted(OpCall *c) except -1                                  # of inputs 0 and 1, one of which may be a number

@@ -145,8 +145,11 @@ cdef void _put_int(char *data, int64_t value, int dtype) noexcept:
         (<int8_t *>data)[0] = <int8_t>value
 
 
-cdef bint _fits(int64_t value, int dtype) noexcept:
+cdef bint number_fits(OpCall *c, int dtype) noexcept:
     cdef int bits = 8 * DTYPES[dtype].itemsize
+    cdef int64_t value = c.scalar_int
+    if c.scalar_big != NULL:
+        return False
     if dtype == EAGER_BOOL or dtype == EAGER_INT64:
         return True
     if dtype == EAGER_UINT8 or dtype == EAGER_UINT16 or dtype == EAGER_UINT32 or dtype == EAGER_UINT64:
@@ -154,11 +157,24 @@ cdef bint _fits(int64_t value, int dtype) noexcept:
     return -(<int64_t>1 << (bits - 1)) <= value < (<int64_t>1 << (bits - 1))
 
 
+cdef object number_of(OpCall *c):
+    if c.scalar_kind == SCALAR_BOOL:
+        return bool(c.scalar_int)
+    if c.scalar_kind == SCALAR_INT:
+        return c.scalar_int if c.scalar_big == NULL else <object>c.scalar_big
+    if c.scalar_kind == SCALAR_FLOAT:
+        return c.scalar_real
+    return complex(c.scalar_real, c.scalar_imag)
+
+
 cdef char *put_number(OpCall *c, int at, int dtype) except NULL:
     cdef char *data = <char *>&c.numbers[2 * at]
     if DTYPES[dtype].kind <= KIND_INT:
-        if not _fits(c.scalar_int, dtype):
-            raise OverflowError(f"(InvalidArgument) {op_name(c)}(): the number {c.scalar_int} is out of bounds for "
+        if not number_fits(c, dtype):
+            if dtype == EAGER_UINT64 and c.scalar_big != NULL and 0 <= <object>c.scalar_big < 2 ** 64:
+                (<uint64_t *>data)[0] = <object>c.scalar_big
+                return data
+            raise OverflowError(f"(InvalidArgument) {op_name(c)}(): the number {number_of(c)} is out of bounds for "
                                 f"{DTYPES[dtype].name.decode()}")
         _put_int(data, c.scalar_int, dtype)
         return data

@@ -11,10 +11,10 @@ from eager_core.kernel_tables cimport Loop, ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout
 from eager_core.op cimport (
     FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, OpCall, RESULT_BOOL, RESULT_FLOAT,
-    SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_cast_loop, op_name, register_rule,
+    RESULT_LOGICAL, RESULT_WHOLE, SCALAR_BOOL, eager_cast_loop, op_name, register_rule,
 )
 from eager_core.rules_common cimport (
-    Kernel, broadcast, find_kernel, keep_python, no_loop, operand, promoted, put_double, put_number, result, writable,
+    Kernel, broadcast, find_kernel, keep_python, no_loop, number_fits, number_of, operand, promoted, put_double, put_number, result, writable,
 )
 from eager_core.tensor cimport TensorBase, as_array
 from eager_core.tracer cimport begin_plan, plan_constant, plan_tensor
@@ -56,7 +56,11 @@ cdef int rule_unary(OpCall *c) except -1:
         dtype = DTYPES[dtype].float_of
     kernel = find_kernel(c, dtype)
     if kernel.call == NULL:
-        return _by_numpy(c)
+        if c.row.dtype_rule != RESULT_WHOLE or DTYPES[dtype].kind > KIND_INT:
+            return _by_numpy(c)
+        kernel.call = eager_cast_loop(dtype, dtype)
+        kernel.data = NULL
+        kernel.result = dtype
     result(c, x.layout, kernel.result)
     _unary_job(c, kernel, operand(c, 0, dtype))
     return 0
@@ -64,16 +68,23 @@ cdef int rule_unary(OpCall *c) except -1:
 
 cdef int rule_binary(OpCall *c) except -1:
     cdef TensorBase x, y, out
-    cdef int dtype = promoted(c), at
+    cdef int dtype, at
     cdef Layout shape
     cdef Kernel kernel
     cdef char *number
-    if c.row.dtype_rule == RESULT_FLOAT:
-        dtype = DTYPES[dtype].float_of
+    if c.row.dtype_rule == RESULT_LOGICAL and c.scalar_at >= 0:
+        c.scalar_kind = SCALAR_BOOL
+        c.scalar_int = c.scalar_real != 0 or c.scalar_imag != 0
+        c.scalar_real = c.scalar_int
+        c.scalar_imag = 0.0
+        c.scalar_big = NULL
+    dtype = promoted(c)
+    if c.row.dtype_rule == RESULT_FLOAT and DTYPES[dtype].kind <= KIND_INT:
+        dtype = EAGER_FLOAT64
     if c.row.id == OP_POW and c.scalar_at == 1 and c.scalar_real == 2.0 and c.scalar_imag == 0.0 and DTYPES[dtype].kind >= KIND_FLOAT:
         return _square(c, dtype)
     kernel = find_kernel(c, dtype)
-    if kernel.call == NULL or (c.scalar_at < 0 and _mixed_signs(c, dtype)):
+    if kernel.call == NULL or (c.row.dtype_rule == RESULT_BOOL and _compared_exactly(c, dtype)):
         return _by_numpy(c)
     if c.scalar_at >= 0:
         at = 1 - c.scalar_at
@@ -128,20 +139,12 @@ cdef int _square(OpCall *c, int dtype) except -1:
     return 0
 
 
-cdef bint _mixed_signs(OpCall *c, int dtype) noexcept:
-    """int64 against uint64 promotes to float64, but NumPy compares the two exactly."""
-    return (c.row.dtype_rule == RESULT_BOOL and DTYPES[dtype].kind == KIND_FLOAT
-            and DTYPES[(<TensorBase>c.x[0]).dtype].kind == KIND_INT and DTYPES[(<TensorBase>c.x[1]).dtype].kind == KIND_INT)
-
-
-cdef object _number(OpCall *c):
-    if c.scalar_kind == SCALAR_BOOL:
-        return bool(c.scalar_int)
-    if c.scalar_kind == SCALAR_INT:
-        return c.scalar_int
-    if c.scalar_kind == SCALAR_FLOAT:
-        return c.scalar_real
-    return complex(c.scalar_real, c.scalar_imag)
+cdef bint _compared_exactly(OpCall *c, int dtype) noexcept:
+    """What no common dtype holds and NumPy compares nevertheless: int64 with uint64, and integers with a number beyond their range."""
+    if c.scalar_at >= 0:
+        return DTYPES[dtype].kind <= KIND_INT and not number_fits(c, dtype)
+    return (DTYPES[dtype].kind == KIND_FLOAT and DTYPES[(<TensorBase>c.x[0]).dtype].kind == KIND_INT
+            and DTYPES[(<TensorBase>c.x[1]).dtype].kind == KIND_INT)
 
 
 cdef int _by_numpy(OpCall *c) except -1:
@@ -152,7 +155,7 @@ cdef int _by_numpy(OpCall *c) except -1:
     if c.row.kernel < 0:
         no_loop(c, shape_giver.dtype)
     ufunc = ufunc_object(c.row.kernel)
-    arguments = [_number(c) if i == c.scalar_at else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
+    arguments = [number_of(c) if i == c.scalar_at else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
     if c.row.dtype_rule == RESULT_FLOAT:
         for i in range(c.n):
             if i != c.scalar_at and DTYPES[(<TensorBase>c.x[i]).dtype].kind < KIND_FLOAT:

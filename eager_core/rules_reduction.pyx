@@ -3,7 +3,7 @@ import numpy as np
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
-from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
+from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
 from eager_core.errors cimport invalid_argument
 from eager_core._generated.op_ids cimport UFUNC_DIVIDE
 from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
@@ -51,7 +51,7 @@ cdef int rule_reduction(OpCall *c) except -1:
     cdef Py_ssize_t count = 1
     cdef Kernel kernel
     if c.row.dtype_rule == RESULT_FLOAT:
-        dtype = DTYPES[dtype].float_of
+        dtype = EAGER_FLOAT64 if DTYPES[dtype].kind <= KIND_INT else dtype
     elif c.row.dtype_rule == RESULT_LOGICAL:
         dtype = EAGER_BOOL
     elif start != START_FIRST and DTYPES[dtype].kind <= KIND_INT:

@@ -126,7 +126,7 @@ def failures(op, t):
                     continue
                 for dtype in ("float64", "int64"):
                     yield f"shape {shape} {dtype}", lambda shape=shape, dtype=dtype: call(t, paddle.ones(shape, dtype=dtype))
-            if op.dtypes != "bool":
+            if op.dtypes not in ("bool", "logical"):
                 yield "complex operand", lambda: call(t, const(np.ones([2, 2]) * 1j, "complex128"))
                 yield "complex number", lambda: call(t, 1j)
                 if t.dtype == np.int64:

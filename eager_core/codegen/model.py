@@ -13,7 +13,7 @@ KINDS = {
 TENSOR_KINDS = ("tensor", "operand", "tensors", "optional")
 FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "unreduce", "matmul", "rows", "cast", "view", "getitem", "setitem",
             "array", "node")
-DTYPE_RULES = ("same", "float", "bool", "real", "logical")
+DTYPE_RULES = ("same", "float", "bool", "real", "logical", "whole")
 
 
 @dataclass(frozen=True)

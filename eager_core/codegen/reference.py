@@ -11,11 +11,12 @@ from .model import Op
 from .table import OPS
 
 DTYPE_RULES = {
-    "same": "that of the input",
-    "float": "that of the input; bool and integers of at most 16 bits become float32, longer ones float64",
+    "same": "that of the inputs, promoted",
+    "float": "floating point; of integers and bool float64, or for functions of one input of at most 16 bits float32",
     "bool": "bool",
     "real": "that of the input; the real one of a complex dtype",
     "logical": "bool",
+    "whole": "that of the input",
 }
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 

@@ -93,6 +93,8 @@ def prod_grad(grad: Tensor, x: Tensor, axis: Axes, keepdim: bool) -> Tensor:
     ndim = len(x.shape)
     if ndim == 0:
         return grad
+    if x.dtype != grad.dtype:
+        x = x.astype(grad.dtype)            # prod(dtype=...) multiplies in that dtype
     axes = range(ndim) if axis is None or axis == () else [a % ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
     kept = [a for a in range(ndim) if a not in axes]
     order = kept + list(axes)

@@ -1,0 +1,432 @@
+"""What `test_op_table` knows of each row of the operator table: an independent reference in NumPy, the dtypes it takes, and how to call it.
+
+A row is tested by its case alone. What makes an operator different from its neighbours is a column here, never a test of a name there.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "complex64", "complex128")
+
+Domain = Callable[[np.random.Generator, tuple[int, ...], Any], np.ndarray]
+
+
+# ---- domains: random arrays that keep away from kinks, poles and overflow ----------------------------------------------------------------
+
+def within(low: float, high: float, ints: tuple[int, int], without: tuple[int, ...] = ()) -> Domain:
+    """Reals from low to high; integers from ints[0] up to ints[1], bounded by 0 for unsigned ones. Complex parts like reals."""
+    def make(rng, shape, dtype):
+        dtype = np.dtype(dtype)
+        if dtype.kind in "fc":
+            made = rng.uniform(low, high, shape)
+            if 0 in without:
+                made = np.where(np.abs(made) < 0.3, made + 0.7, made)
+            return np.asarray(made + 1j * rng.uniform(low, high, shape) if dtype.kind == "c" else made).astype(dtype)
+        first, stop = ints if dtype.kind == "i" else (max(ints[0], 0), 2 if dtype.kind == "b" else ints[1])
+        return np.asarray(rng.choice([i for i in range(first, stop) if i not in without], shape)).astype(dtype)
+    return make
+
+
+ANY = within(-2.0, 2.0, (-4, 5))
+POSITIVE = within(0.4, 2.5, (1, 6))
+NONZERO = within(-2.0, 2.0, (-4, 5), without=(0,))
+EXPONENT = within(-1.5, 2.5, (0, 4))
+
+
+def BITS(rng, shape, dtype):
+    return np.asarray(rng.random(shape) < 0.5)
+
+
+def SEPARATE(rng, shape, dtype):
+    """No two elements equal, and far apart."""
+    made = rng.permutation(int(np.prod(shape))).reshape(shape) - (1.3 if np.dtype(dtype).kind in "ifc" else 0)
+    return (made + 1j * np.cos(made) if np.dtype(dtype).kind == "c" else made).astype(dtype)
+
+
+def index(length: int, dtype: str = "int64") -> Domain:
+    return lambda rng, shape, _: np.asarray(rng.integers(-length, length, shape), dtype)
+
+
+# ---- the columns -------------------------------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Call:
+    """Shapes of the tensors and values of the attributes."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    attrs: dict[str, Any] = field(default_factory=dict)
+    domains: tuple[Domain, ...] = ()        # other than the case's
+    slopes: bool = True                     # gradients can be checked by differences: the result keeps the precision of float64
+
+
+@dataclass(frozen=True)
+class Case:
+    want: Callable[..., Any]                # reference: arrays, then attributes as keywords
+    calls: tuple[Call, ...]
+    kinds: str = "biufc"                    # kinds of dtype that it takes; every other dtype is a TypeError
+    domains: tuple[Domain, ...] = (ANY, ANY, ANY)
+    refused: tuple[tuple[Call, type[Exception]], ...] = ()
+    symbol: Callable[..., Any] | None = None    # of Python's operators
+    in_symbol: Callable[..., Any] | None = None
+    order: int = 2                          # of the highest derivative that is checked by differences
+    mixed: bool = False                     # operands of different dtypes promote as in NumPy
+    fixed: tuple[int, ...] = ()             # inputs whose dtype is the domain's own (conditions, indexes)
+    moves_nothing: bool = False             # in place, the shape changes and not the data
+    listed: bool = False                    # the tensors are one list
+
+
+def as_float(x):
+    """What the library computes in where NumPy would take float16."""
+    x = np.asarray(x)
+    return x.astype(np.result_type(x.dtype, np.float32 if x.dtype.itemsize <= 2 else np.float64)) if x.dtype.kind in "biu" else x
+
+
+def of_floats(function):
+    return lambda *arrays, **attrs: function(*map(as_float, arrays), **attrs)
+
+
+def of_truths(function):
+    """NumPy's logical functions know no Python int beyond 64 bits."""
+    return lambda *arrays: function(*(np.asarray(a) != 0 for a in arrays))
+
+
+def shapes(*many) -> tuple[Call, ...]:
+    return tuple(Call(one if one and isinstance(one[0], tuple) else (one,)) for one in many)
+
+
+ONE = shapes((2, 3), (), (0, 3), (2, 1, 3))
+TWO = shapes(((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((), ()), ((0, 3), (3,)), ((1,), (2, 2)),
+             ((2, 1, 3), (2, 1)))
+MISFIT = (Call(((2, 3), (2,))), ValueError), (Call(((2, 3), (4, 3))), ValueError)
+
+
+def unary(want, kinds="biufc", domain=ANY, **more) -> Case:
+    return Case(want, ONE, kinds, (domain,), **more)
+
+
+def floating(want, kinds="biufc", domain=ANY, **more) -> Case:
+    return unary(of_floats(want), kinds, domain, **more)
+
+
+def binary(want, kinds="biufc", domains=(ANY, ANY), symbol=None, **more) -> Case:
+    in_symbol = getattr(operator, "i" + symbol.__name__.rstrip("_"), None) if symbol else None
+    return Case(want, TWO, kinds, domains, refused=MISFIT, symbol=symbol, in_symbol=in_symbol, mixed=True, **more)
+
+
+def swapped(x, yes):
+    return np.swapaxes(x, -1, -2) if yes and x.ndim > 1 else x
+
+
+def matmul(x, y, transpose_x=False, transpose_y=False):
+    return np.matmul(swapped(x, transpose_x), swapped(y, transpose_y))
+
+
+def axes_of(axis):
+    return None if axis is None or axis in ([], ()) else tuple(axis) if isinstance(axis, list) else axis
+
+
+def reduction(function, dtype_of=None):
+    def want(x, axis=None, keepdim=False, dtype=None):
+        more = {} if dtype_of is None else {"dtype": dtype or dtype_of(x)}
+        return function(x, axis=axes_of(axis), keepdims=keepdim, **more)
+    return want
+
+
+REDUCED = tuple(Call((shape,), attrs) for shape, attrs in (
+    ((2, 3), {}), ((2, 3), {"axis": 0}), ((2, 3), {"axis": -1, "keepdim": True}), ((2, 2, 3), {"axis": [0, 2]}),
+    ((2, 2, 3), {"axis": [-1, 0], "keepdim": True}), ((2, 1, 3), {"axis": (1,)}), ((2, 3), {"axis": []}), ((2, 3), {"keepdim": True}),
+    ((), {}), ((), {"axis": 0}), ((), {"axis": -1, "keepdim": True}), ((1,), {"axis": 0}), ((0, 3), {"axis": 1}), ((2, 2, 2), {"axis": 1}),
+))
+OF_NONE = Call(((0, 3),), {"axis": 0}), Call(((2, 0),), {}), Call(((0,),), {"keepdim": True})
+BAD_AXES = tuple((Call(((2, 3),), {"axis": axis}), error) for axis, error in (
+    (2, IndexError), (-3, IndexError), ([0, 2], IndexError), ([0, 0], ValueError), ([1, -1], ValueError)))
+DTYPED = Call(((2, 3),), {"axis": 1, "dtype": "float64"}), Call(((2, 3),), {"dtype": "complex128"})
+
+
+def mean(x, axis, keepdims):
+    return np.mean(x, axis=axis if x.ndim else None, keepdims=keepdims)
+
+
+def softmax(x, axis=-1):
+    e = np.exp(as_float(x))
+    return e / e.sum(axis=axis, keepdims=True) if np.ndim(x) else np.ones((), e.dtype)
+
+
+ROWS = tuple(Call((shape,), attrs) for shape, attrs in (
+    ((2, 3), {}), ((2, 3), {"axis": 0}), ((2, 3, 2), {"axis": 1}), ((2, 3, 2), {"axis": -3}), ((4,), {}), ((), {}), ((), {"axis": 0}),
+    ((0, 3), {}), ((3, 0), {"axis": 0})))
+BAD_ROWS = (Call(((2, 3),), {"axis": 2}), IndexError), (Call(((2, 3),), {"axis": -3}), IndexError)
+
+
+def view(want, calls, refused=()) -> Case:
+    def listed(these):
+        return tuple(Call((shape,), attrs) for shape, attrs in these)
+    return Case(want, listed(calls), domains=(ANY,), refused=tuple((listed([c])[0], error) for c, error in refused), moves_nothing=True)
+
+
+def squeeze(x, axis=None):
+    axes = range(x.ndim) if axis is None or axis in ([], ()) else [a % max(x.ndim, 1) for a in (axis if isinstance(axis, list) else [axis])]
+    return x.reshape([n for a, n in enumerate(x.shape) if n != 1 or a not in axes])
+
+
+def unsqueeze(x, axis):
+    for a in axis if isinstance(axis, list) else [axis]:
+        x = np.expand_dims(x, a)
+    return x
+
+
+def flatten(x, start_axis=0, stop_axis=-1):
+    if x.ndim == 0:
+        return x.reshape(1)
+    start, stop = start_axis % x.ndim, stop_axis % x.ndim
+    return x.reshape([*x.shape[:start], int(np.prod(x.shape[start:stop + 1])), *x.shape[stop + 1:]])
+
+
+def gather(x, rows, axis=0):
+    return np.take(x, rows[:, 0] if rows.ndim == 2 else rows, axis=axis)
+
+
+def along(arr, indices, axis, broadcast=True):
+    return np.take_along_axis(arr, indices, axis)
+
+
+def scale(x, scale=1.0, bias=0.0, bias_after_scale=True):
+    if x.dtype.kind in "iu":
+        whole = scale == int(scale) and bias == int(bias)
+        scale, bias, x = (np.array(int(scale)).astype(x.dtype), np.array(int(bias)).astype(x.dtype), x) if whole else (
+            scale, bias, x.astype(np.float64))
+    return (x * scale + bias if bias_after_scale else (x + bias) * scale).astype(x.dtype)
+
+
+def clip(x, min=None, max=None):
+    out = x.astype(np.float64) if x.dtype.kind in "iu" and any(b is not None and b != int(b) for b in (min, max)) else x
+    if out.dtype.kind == "u":                               # a bound that the dtype cannot hold is the nearest that it can
+        min, max = (b and np.maximum(b, 0) for b in (min, max))
+    out = out if min is None else np.where(out < min, min, out).astype(out.dtype)
+    return out if max is None else np.where(out > max, max, out).astype(out.dtype)
+
+
+def overwritten(x, value):
+    return np.broadcast_to(value, x.shape) if value.ndim <= x.ndim else np.broadcast_to(value, np.broadcast_shapes(x.shape, value.shape))
+
+
+PICKS = (((4, 3), (5,)), {}), (((2, 4), (3,)), {"axis": 1}), (((2, 4, 2), (3,)), {"axis": -2}), (((4,), (0,)), {}), (((4, 0), (2,)), {})
+
+
+def calls(*many) -> tuple[Call, ...]:
+    return tuple(Call(one, attrs) for one, attrs in many)
+
+
+CASES: dict[str, Case] = {
+    # ---- elementwise, one input
+    "exp": floating(np.exp),
+    "log": floating(np.log, domain=POSITIVE),
+    "sqrt": floating(np.sqrt, domain=POSITIVE, order=3),
+    "rsqrt": floating(lambda x: 1 / np.sqrt(x), "biuf", POSITIVE, order=3),
+    "square": unary(np.square, order=3),
+    "abs": unary(np.abs, domain=NONZERO),
+    "neg": unary(np.negative, "iufc"),
+    "sin": floating(np.sin),
+    "cos": floating(np.cos),
+    "tanh": floating(np.tanh, order=3),
+    "sigmoid": floating(special.expit, "biuf", order=3),
+    "relu": unary(lambda x: np.maximum(x, x.dtype.type(0)), "iuf", order=3),
+    "reciprocal": floating(lambda x: 1 / x, domain=NONZERO, order=3),
+    "floor": unary(np.floor, "biuf"),
+    "ceil": unary(np.ceil, "biuf"),
+    "round": unary(lambda x: x.copy() if x.dtype.kind == "b" else np.round(x)),
+    "sign": unary(np.sign, "iufc", NONZERO),
+    "conj": unary(np.conjugate),
+    "logical_not": unary(np.logical_not, domain=ANY),
+    "bitwise_not": unary(np.invert, "biu"),
+    "isnan": unary(np.isnan),
+    "isinf": unary(np.isinf),
+    "isfinite": unary(np.isfinite),
+    # ---- elementwise, two inputs
+    "add": binary(np.add, symbol=operator.add),
+    "subtract": binary(np.subtract, "iufc", symbol=operator.sub),
+    "multiply": binary(np.multiply, symbol=operator.mul),
+    "divide": binary(np.divide, domains=(ANY, NONZERO), symbol=operator.truediv),
+    "pow": binary(np.power, domains=(POSITIVE, EXPONENT), symbol=operator.pow),
+    "maximum": binary(np.maximum),
+    "minimum": binary(np.minimum),
+    "floor_divide": binary(np.floor_divide, "biuf", (ANY, NONZERO), operator.floordiv),
+    "remainder": binary(np.remainder, "biuf", (ANY, NONZERO), operator.mod),
+    "equal": binary(np.equal, symbol=operator.eq),
+    "not_equal": binary(np.not_equal, symbol=operator.ne),
+    "less_than": binary(np.less, symbol=operator.lt),
+    "less_equal": binary(np.less_equal, symbol=operator.le),
+    "greater_than": binary(np.greater, symbol=operator.gt),
+    "greater_equal": binary(np.greater_equal, symbol=operator.ge),
+    "logical_and": binary(of_truths(np.logical_and)),
+    "logical_or": binary(of_truths(np.logical_or)),
+    "logical_xor": binary(of_truths(np.logical_xor)),
+    "bitwise_and": binary(np.bitwise_and, "biu", symbol=operator.and_),
+    "bitwise_or": binary(np.bitwise_or, "biu", symbol=operator.or_),
+    "bitwise_xor": binary(np.bitwise_xor, "biu", symbol=operator.xor),
+    # ---- elementwise with attributes
+    "scale": Case(scale, calls((((2, 3),), {"scale": 3.0}), (((2, 3),), {"scale": 2.0, "bias": 1.0}), (((),), {"scale": 0.5, "bias": -1.5}),
+                               (((2, 3),), {"scale": 2.0, "bias": 1.0, "bias_after_scale": False}), (((0, 3),), {}),
+                               (((4,),), {"bias": 1.0})),
+                  "iufc"),
+    "clip": Case(clip, calls((((2, 3),), {"min": -1, "max": 1}), (((2, 3),), {"min": -0.75}), (((5,),), {"max": 1.0}),
+            (((),), {"min": 0.5}),
+                             (((0, 3),), {"min": 0, "max": 1}), (((2, 3),), {"min": 1.0, "max": -1.0}), (((2, 3),), {})), "iuf"),
+    "where": Case(np.where, shapes(((2, 3), (2, 3), (2, 3)), ((3,), (2, 3), ()), ((2, 1), (1, 3), (3,)), ((), (), ()), ((0, 3), (3,), ()),
+                                   ((), (2, 2), (2, 1))), domains=(BITS, ANY, ANY), fixed=(0,),
+                  refused=((Call(((2, 3), (2,), (3,))), ValueError),)),
+    "cast": Case(lambda x, dtype: x.astype(dtype), tuple(
+        Call((shape,), {"dtype": dtype}, slopes=dtype in ("float64", "complex128"))
+        for dtype in DTYPES for shape in ((2, 3), (), (0, 3))), domains=(POSITIVE,)),
+    "real": unary(lambda x: x.real.copy()),
+    "imag": unary(lambda x: np.imag(x).copy()),
+    # ---- reductions
+    "sum": Case(reduction(np.sum, lambda x: None), REDUCED + OF_NONE + DTYPED, refused=BAD_AXES),
+    "mean": Case(reduction(mean), REDUCED, refused=BAD_AXES),
+    "max": Case(reduction(np.max), REDUCED, domains=(SEPARATE,), refused=BAD_AXES + tuple((c, ValueError) for c in OF_NONE)),
+    "min": Case(reduction(np.min), REDUCED, domains=(SEPARATE,), refused=BAD_AXES + tuple((c, ValueError) for c in OF_NONE)),
+    "prod": Case(reduction(np.prod, lambda x: None), REDUCED + OF_NONE + DTYPED, refused=BAD_AXES),
+    "any": Case(reduction(np.any), REDUCED + OF_NONE, refused=BAD_AXES),
+    "all": Case(reduction(np.all), REDUCED + OF_NONE, refused=BAD_AXES),
+    # ---- products
+    "matmul": Case(matmul, calls(
+        (((3,), (3,)), {}), (((2, 3), (3,)), {}), (((3,), (3, 4)), {}), (((2, 3), (3, 4)), {}), (((3, 2), (3, 4)), {"transpose_x": True}),
+        (((2, 3), (4, 3)), {"transpose_y": True}), (((3, 2), (4, 3)), {"transpose_x": True, "transpose_y": True}),
+        (((3,), (4, 3)), {"transpose_x": True, "transpose_y": True}), (((3, 2), (3,)), {"transpose_x": True, "transpose_y": True}),
+        (((2, 2, 3), (2, 3, 2)), {}), (((2, 2), (3, 2, 2)), {}), (((3, 2, 2), (2, 2)), {}), (((2, 2, 3), (3,)), {}),
+        (((3,), (2, 3, 2)), {}),
+        (((2, 1, 2, 3), (2, 3, 1)), {}), (((2, 3, 2), (2, 3)), {"transpose_x": True, "transpose_y": True}),
+        (((1, 2, 2), (2, 2, 2)), {"transpose_y": True}), (((2, 2, 2), (1, 2, 2)), {"transpose_x": True}),
+        (((2, 3, 2), (3,)), {"transpose_x": True}), (((3,), (2, 2, 3)), {"transpose_y": True}),
+        (((0, 3), (3, 2)), {}), (((2, 0), (0, 3)), {}), (((0, 2, 3), (3, 2)), {}), (((0,), (0,)), {}), (((1, 1), (1, 1)), {})),
+        refused=((Call(((2, 3), (2, 3))), ValueError), (Call(((), (3,))), ValueError), (Call(((2, 2, 3), (3, 3, 2))), ValueError),
+                 (Call(((3,), (4,))), ValueError)), symbol=operator.matmul, mixed=True),
+    # ---- along an axis
+    "softmax": Case(softmax, ROWS, "biuf", refused=BAD_ROWS, order=3),
+    "log_softmax": Case(lambda x, axis=-1: np.log(softmax(x, axis)), ROWS, "biuf", refused=BAD_ROWS, order=3),
+    # ---- views
+    "reshape": view(lambda x, shape: x.reshape([x.shape[a] if n == 0 and x.size else n for a, n in enumerate(shape)]), [
+        ((2, 3), {"shape": [3, 2]}), ((2, 3), {"shape": [-1]}), ((2, 3), {"shape": [0, 1, -1]}), ((), {"shape": [1, 1]}),
+        ((1,), {"shape": []}),
+        ((0, 3), {"shape": [3, 0]}), ((2, 3), {"shape": [2, 3]}), ((4, 3), {"shape": [2, 2, 3]}), ((2, 2, 3), {"shape": [2, 6]})],
+        refused=[(((2, 3), {"shape": [4]}), ValueError), (((2, 3), {"shape": [-1, -1]}), ValueError),
+        (((2, 3), {"shape": [-1, 4]}), ValueError),
+                 (((2, 3), {"shape": [2, 3, 0]}), ValueError), (((2, 3), {"shape": [-2, 3]}), ValueError)]),
+    "transpose": view(lambda x, perm: x.transpose(perm), [
+        ((2, 3), {"perm": [1, 0]}), ((2, 1, 3), {"perm": [2, 0, 1]}), ((2, 2, 3), {"perm": [-1, 0, 1]}), ((0, 3), {"perm": [1, 0]}),
+        ((), {"perm": []}), ((4,), {"perm": [0]})],
+        refused=[(((2, 3), {"perm": [0]}), ValueError), (((2, 3), {"perm": [0, 0]}), ValueError),
+        (((2, 3), {"perm": [0, 2]}), IndexError)]),
+    "squeeze": view(squeeze, [
+        ((2, 1, 3), {}), ((2, 1, 3), {"axis": 1}), ((1, 2, 1), {"axis": [0]}), ((1, 2, 1), {"axis": [-1, 0]}), ((2, 3), {"axis": 0}),
+        ((), {}),
+        ((1, 0), {"axis": []}), ((1, 1), {})], refused=[(((2, 1), {"axis": 2}), IndexError)]),
+    "unsqueeze": view(unsqueeze, [
+        ((2, 3), {"axis": 0}), ((2, 3), {"axis": -1}), ((2, 3), {"axis": [0, 2]}), ((), {"axis": 0}), ((0, 3), {"axis": 1}),
+        ((2, 3), {"axis": [-1, 0]})], refused=[(((2, 3), {"axis": 3}), IndexError), (((2, 3), {"axis": [0, 5]}), IndexError)]),
+    "flatten": view(flatten, [
+        ((2, 3), {}), ((2, 2, 3), {"start_axis": 1}), ((2, 2, 3), {"stop_axis": 1}), ((2, 2, 3), {"start_axis": 1, "stop_axis": 1}),
+        ((), {}),
+        ((0, 3), {}), ((2, 2, 3), {"start_axis": -3, "stop_axis": -2})],
+        refused=[(((2, 3), {"start_axis": 1, "stop_axis": 0}), ValueError), (((2, 3), {"start_axis": 2}), IndexError)]),
+    "t": view(lambda x: x.T, [((2, 3), {}), ((3,), {}), ((), {}), ((0, 3), {})], refused=[(((2, 2, 3), {}), ValueError)]),
+    # ---- joining and picking
+    "concat": Case(lambda *x, axis=0: np.concatenate(x, axis), calls(
+        (((2, 3), (1, 3)), {}), (((2, 1), (2, 3), (2, 2)), {"axis": 1}), (((2, 3),), {"axis": -1}), (((0, 3), (2, 3)), {}),
+        (((3,), (1,)), {}),
+        (((2, 2, 1), (2, 1, 1)), {"axis": -2})), domains=(ANY, ANY, ANY), listed=True, mixed=True,
+        refused=((Call(((2, 3), (2, 2))), ValueError), (Call(((), ())), ValueError), (Call(((2, 3), (3,))), ValueError),
+                 (Call(((2, 3), (2, 3)), {"axis": 2}), IndexError))),
+    "stack": Case(lambda *x, axis=0: np.stack(x, axis), calls(
+        (((2, 3), (2, 3)), {}), (((2, 3), (2, 3), (2, 3)), {"axis": 1}), (((2, 3), (2, 3)), {"axis": -1}), (((), ()), {}),
+        (((0,),), {"axis": 1}),
+        (((2, 3),), {"axis": -3})), domains=(ANY, ANY, ANY), listed=True, mixed=True,
+        refused=((Call(((2, 3), (3,))), ValueError), (Call(((2,), (2,)), {"axis": 2}), IndexError))),
+    "gather": Case(gather, calls(*PICKS, (((4, 3), ()), {}), (((4, 3), (2, 1)), {})), domains=(ANY, index(4)), fixed=(1,),
+                   refused=((Call(((3, 3), (9,)), domains=(ANY, lambda *_: np.arange(9))), IndexError),
+                            (Call(((4, 3), (2,)), {"axis": 2}), IndexError),
+                            (Call(((4, 3), (2,)), domains=(ANY, lambda *_: np.array([0.0, 1.0]))), TypeError))),
+    "index_select": Case(gather, calls(*PICKS), domains=(ANY, index(4, "int32")), fixed=(1,),
+                         refused=((Call(((3, 3), (2,)), domains=(ANY, lambda *_: np.array([-4, 0]))), IndexError),
+                                  (Call(((4, 3), (2, 2))), ValueError), (Call(((4, 3), (2,)), {"axis": -3}), IndexError))),
+    "take_along_axis": Case(along, calls((((4, 3), (2, 3)), {"axis": 0}), (((2, 4), (2, 5)), {"axis": 1}), (((2, 4), (1, 3)), {"axis": -1}),
+                                         (((1, 4), (3, 2)), {"axis": 1}), (((4,), (0,)), {"axis": 0})), domains=(ANY, index(4)), fixed=(1,),
+                            refused=((Call(((4, 3), (2,)), {"axis": 0}), ValueError), (Call(((4, 3), (2, 3)), {"axis": 2}), IndexError),
+                                     (Call(((3, 3), (2, 2)), {"axis": 0}, (ANY, lambda *_: np.zeros((2, 2), int))), ValueError))),
+    # ---- whole-tensor writes
+    "fill": Case(overwritten, shapes(((2, 3), ()), ((), ()), ((0, 3), ())), mixed=True),
+    "zero": Case(lambda x: np.zeros_like(x), ONE),
+    "copy": Case(overwritten, shapes(((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), ()), ((), ()),
+            ((0, 3), (3,))), mixed=True,
+                 refused=((Call(((2, 3), (2,))), ValueError), (Call(((3,), (2, 3))), ValueError))),
+}
+
+# Rows without a public name. They run below the public ones, whose derivatives (of order 2 and 3) go through them.
+HIDDEN = {
+    "tanh_grad": "tanh", "sigmoid_grad": "sigmoid", "relu_grad": "relu", "rsqrt_grad": "rsqrt", "sqrt_grad": "sqrt",
+    "reciprocal_grad": "reciprocal", "square_grad": "square", "softmax_grad": "softmax", "log_softmax_grad": "log_softmax",
+            "unreduce": "sum",
+    "assign": "reshape", "scatter_sum": "gather", "reverse_axes": "t",
+    # Tested with indexing, in test_indexing and test_views.
+    "getitem": None, "pick": None, "setitem": None, "put": None, "view": None, "region_write": None,
+}
+
+
+# ---- arguments ---------------------------------------------------------------------------------------------------------------------------
+
+def arrays_of(case: Case, call: Call, dtype: str, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng([seed, len(call.shapes), *map(len, call.shapes)])
+    domains = call.domains or case.domains
+    return [np.asarray(domains[i](rng, shape, dtype)) for i, shape in enumerate(call.shapes)]
+
+
+def transposed(a: np.ndarray) -> tuple[np.ndarray, Callable[[Any], Any]]:
+    return a.T.copy("C"), lambda base: base.T
+
+
+def strided(a):
+    base = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
+    base[..., ::2] = a
+    return base, lambda b: b[..., ::2]
+
+
+def backward(a):
+    back = (slice(None, None, -1),) * a.ndim
+    return a[back].copy("C"), lambda b: b[back]
+
+
+def inner(a):
+    if a.ndim == 0:
+        return np.array([0, a, 0]).astype(a.dtype), lambda b: b[1, ...]
+    base = np.zeros((a.shape[0] + 2, *a.shape[1:]), a.dtype)
+    base[1:-1] = a
+    return base, lambda b: b[1:-1]
+
+
+def plain(a):
+    return a.copy(), None
+
+
+# How an array lies in memory: the array to begin with, and the view of it that holds the values.
+LAYOUTS: dict[str, Callable[[np.ndarray], tuple[np.ndarray, Callable[[Any], Any] | None]]] = {
+    "contiguous": plain, "transposed": transposed, "strided": strided, "negative": backward, "inner": inner,
+}
+
+
+def lies(a: np.ndarray, layout: str) -> tuple[np.ndarray, Callable[[Any], Any] | None]:
+    return LAYOUTS[layout if a.ndim or layout == "inner" else "contiguous"](a)
+
+
+def layouts_of(n: int) -> Iterable[tuple[str, ...]]:
+    """One layout for all operands, then mixtures."""
+    for layout in LAYOUTS:
+        yield (layout,) * n
+    if n > 1:
+        names = tuple(LAYOUTS)
+        yield from ((names * n)[:n], (names[::-1] * n)[:n])
