@@ -87,10 +87,12 @@ def scatter_sum(x: Array, index: Any, shape: tuple[int, ...]) -> Array:
 
 def put(x: Array, value: Array, index: Any) -> Array:
     out = x.copy()
+    while value.ndim > 1 and value.shape[0] == 1:
+        value = value[0]                    # NumPy does so for all indexes but masks
     try:
         out[index] = value
     except IndexError as error:
         raise IndexError(f"(OutOfRange) {error}") from None
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"(InvalidArgument) {error}") from None
     return out
