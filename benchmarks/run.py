@@ -29,7 +29,7 @@ from contenders import HERE, MODULES, NAMES, PACKAGES
 from works import WORKS, Work
 
 PROGRAMS = Path(__file__).parent
-LEAST_SECONDS = 0.004  # of one measurement: enough to drown the clock, short enough to fall between two disturbances
+LEAST_SECONDS = 0.001  # of one measurement: drowns the clock, and on a busy machine often fits between two interruptions
 ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -211,7 +211,7 @@ def arguments_given() -> argparse.Namespace:
     parser.add_argument("words", nargs="*", help="parts of the keys of the works to do; all by default")
     parser.add_argument("--readme", action="store_true", help="print the rows of the README's table")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, nothing long")
-    parser.add_argument("--rounds", type=int, help="turns of every contender (default 25; quick 7)")
+    parser.add_argument("--rounds", type=int, help="turns of every contender (default 100; quick 25)")
     parser.add_argument("--threads", type=int, default=1, help="threads that the libraries may use (default 1)")
     parser.add_argument("--only", help="contenders, separated by commas")
     parser.add_argument("--python", action="append", default=[], metavar="NAME=PATH", help="interpreter of a contender")
@@ -221,7 +221,7 @@ def arguments_given() -> argparse.Namespace:
 
 def main() -> None:
     arguments = arguments_given()
-    rounds = arguments.rounds or (7 if arguments.quick else 25)
+    rounds = arguments.rounds or (25 if arguments.quick else 100)
     seconds = 2.0 if arguments.quick else 15.0
     pythons = dict(item.split("=", 1) for item in arguments.python)
     names = arguments.only.split(",") if arguments.only else NAMES

@@ -207,8 +207,10 @@ cdef Layout broadcast(OpCall *c, Layout a, Layout b):
     cdef Py_ssize_t[9] dims
     cdef Py_ssize_t from_a, from_b
     cdef int i, ndim = a.ndim if a.ndim > b.ndim else b.ndim
-    if same_shape(a, b):
+    if same_shape(a, b) or b.ndim == 0:
         return a
+    if a.ndim == 0:
+        return b
     for i in range(ndim):
         from_a = a.dims[i - ndim + a.ndim] if i >= ndim - a.ndim else 1
         from_b = b.dims[i - ndim + b.ndim] if i >= ndim - b.ndim else 1
