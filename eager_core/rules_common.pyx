@@ -3,7 +3,7 @@ from numpy.exceptions import AxisError
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from eager_core.dtypes cimport (
     DTYPES, EAGER_BOOL, EAGER_COMPLEX64, EAGER_COMPLEX128, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT16, EAGER_INT32, EAGER_INT64, EAGER_UINT8,
@@ -12,7 +12,7 @@ from eager_core.dtypes cimport (
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport contiguous_layout, overlaps_itself, same_layout, same_shape, shape_text
-from eager_core.op cimport JOB_PYTHON, SCALAR_FLOAT, SCALAR_INT, eager_own_loop, keep, op_name
+from eager_core.op cimport JOB_PYTHON, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_own_loop, keep, op_name
 from eager_core.tensor cimport empty_tensor
 from eager_core.tracer cimport contiguous_copy
 
