@@ -10,7 +10,7 @@ from eager_core.place import CPUPlace
 from eager_core._generated.op_ids cimport *
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_INT, code_of, numpy_dtype
 from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, outputs_of, run_call
-from eager_core.eager_utils cimport gradient_edge, is_leaf, leaf_node, retain_on
+from eager_core.eager_utils cimport gradient_edge, is_leaf, leaf_node, retain_on, drop_capture
 from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport GradNode, Hook
@@ -421,6 +421,8 @@ cdef class Tensor(TensorBase):
         """Turn this tensor into a constant leaf and return it (S8.9)."""
         if self.root is not None:
             permission_denied("a view cannot be detached in place; use detach() instead")
+        drop_capture(self)
+        self.retains = False
         self.grad_node = None
         self.slot = 0
         self._stop_gradient = True
@@ -724,7 +726,7 @@ cdef int _set_stop_gradient(TensorBase t, object value) except -1:
         return 0
     root = <TensorBase>t.root
     if value is True:
-        t.pinned = True
+        t.pinned = t.pinned or wants_grad(t)         # a constant already: it goes on following its root (S8.4)
         return 0
     if not root._stop_gradient:
         if not t.made_under_no_grad:
@@ -732,10 +734,13 @@ cdef int _set_stop_gradient(TensorBase t, object value) except -1:
             return 0
         permission_denied(f"view ({t._name}) was made under no_grad() from a tensor that requires grad and cannot require grad itself; "
                           "make it in grad mode, or detach() it")
+    t.pinned = False
+    if wants_grad(t):
+        return 0                                     # its own history, from before the root became a constant
     # The memory stays shared, the history does not: a write to the root in grad mode would change this leaf unseen, so it is refused.
     root.has_leaf_alias = True
     t.root = None
-    t.pinned = t.made_under_no_grad = False
+    t.made_under_no_grad = False
     t._stop_gradient = False
     t.grad_node = None
     t.slot = 0

@@ -20,3 +20,4 @@ cdef int record_write(TensorBase target, GradNode node, GradNode before, int bef
 cdef void forget_history(TensorBase target) noexcept
 cdef int retain_on(TensorBase t) except -1
 cdef void move_capture(AccumulationNode cell, GradNode before, GradNode after, int slot)
+cdef void drop_capture(TensorBase t)

@@ -41,8 +41,8 @@ cdef int check_inplace(TensorBase target, bint require_any_grad) except -1:
         if target.made_under_no_grad and (require_any_grad or not root._stop_gradient):
             permission_denied(f"View ({target._name}) was made under no_grad() and can't use inplace strategy in grad mode: its tensor "
                               "would lose the gradient. Make the view in grad mode, or write under no_grad() (S8.6).")
-        if target.pinned and not root._stop_gradient:
-            permission_denied(f"View ({target._name}) has stop_gradient=True, but is part of a tensor that requires grad, and can't use "
+        if target.pinned and (require_any_grad or not root._stop_gradient):
+            permission_denied(f"View ({target._name}) has stop_gradient=True, but the tensor it is a part of requires grad or would, and it can't use "
                               "inplace strategy. Write through another view, or under no_grad().")
         if require_any_grad:
             region_in_root(target, root, &offset)
@@ -166,6 +166,12 @@ cdef void move_capture(AccumulationNode cell, GradNode before, GradNode after, i
     cell.out_layout = after.output_layout(slot)
 
 
+cdef void drop_capture(TensorBase t):
+    """The history was cut: what arrives at the old node is no gradient of the value that the tensor has now."""
+    if t.retains and t.grad_node is not None and t.grad_node.captures is not None:
+        t.grad_node.captures = [entry for entry in t.grad_node.captures if entry[1] is not t.accumulator]
+
+
 cdef void replace_history(TensorBase root, GradNode node):
     """SetHistory: the tensor's value is now output 0 of `node`; views made before see the new number and renew their nodes."""
     cdef GradNode before = root.grad_node
@@ -214,6 +220,7 @@ cdef void forget_history(TensorBase target) noexcept:
     """S3.7: an unrecorded write in grad mode to a non-leaf that was set stop_gradient=True cuts its history for good."""
     cdef TensorBase root = target if target.root is None else <TensorBase>target.root
     if root.grad_node is not None and root._stop_gradient and grad_enabled():
+        drop_capture(root)
         root.grad_node = None
         root.slot = 0
         root.generation += 1

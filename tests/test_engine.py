@@ -600,6 +600,30 @@ def test_retained_gradients_are_of_the_newest_value():
     close(s.grad, [7, 7])
 
 
+def test_a_retained_gradient_after_the_history_was_cut():
+    """S9.13, S3.7, S8.9: what arrives at the old value is no gradient of the new one."""
+    x = leaf([1.0, 2.0])
+    y = x * 1.0
+    y.retain_grads()
+    old = (y * 3.0).sum()
+    y.detach_()
+    y.stop_gradient = False
+    old.backward()
+    assert y.grad is None
+    (y * 5.0).sum().backward()
+    close(y.grad, [5, 5])
+    y = x * 1.0
+    y.retain_grads()
+    old = (y * 3.0).sum()
+    y.stop_gradient = True
+    y.scale_(2.0)
+    y.add_(x)
+    old.backward()
+    assert y.grad is None
+    (y * 5.0).sum().backward()
+    close(y.grad, [5, 5])
+
+
 @pytest.mark.parametrize("on_view", [False, True])
 def test_a_retained_gradient_has_the_newest_shape(on_view):
     """S9.13, section 14 item 49."""

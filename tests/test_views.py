@@ -756,3 +756,43 @@ def test_an_in_place_operator_on_the_item_of_an_item():
     m[1][0] -= x[0]
     close(gradient(y, x), [0, 1, 1, 1])
     assert y.inplace_version == 1
+
+
+@pytest.mark.parametrize("write", ["operator", "setitem", "base"])
+def test_the_flag_of_a_view_of_a_constant(write):
+    """S8.4: setting stop_gradient=True on what is a constant already changes nothing; a gradient that arrives later is not lost."""
+    x, b = leaf(), const(np.zeros(4))
+    v = b[1:3]
+    v.stop_gradient = True
+    inner = v[:1]
+    if write == "operator":
+        v.add_(x[1:3])
+    elif write == "setitem":
+        v[...] = x[1:3]
+    else:
+        b[1:3] = x[1:3]
+    assert not v.stop_gradient
+    assert not inner.stop_gradient
+    close(gradient((v * 2.0).sum() + (inner * 3.0).sum(), x), [0, 5, 2, 0])
+
+
+def test_the_flag_of_a_view_with_a_history():
+    """S3.7: True makes it a constant that refuses to take a gradient in; False gives its history back, whatever became of the root."""
+    for detached in (False, True):
+        x, y, _ = start()
+        s = y[1:3]
+        s.stop_gradient = True
+        if detached:
+            y.detach_()
+        with pytest.raises(RuntimeError, match="PermissionDenied"):
+            s.add_(x[:2])
+        close(s, X0[1:3])
+        assert s.stop_gradient
+        s.stop_gradient = False
+        assert not s.is_leaf
+        close(gradient(s, x), [0, 1, 1, 0])
+    x, y, _ = start()
+    s = y[1:3]
+    y.detach_()
+    s.stop_gradient = False
+    close(gradient(s, x), [0, 1, 1, 0])
