@@ -877,7 +877,8 @@ def _rows(x, w):
 
 @pytest.mark.parametrize("both", [False, True], ids=["one leaf", "two leaves"])
 @pytest.mark.parametrize(("program", "formula"), PROGRAMS, ids=[
-    "sin_", "cos_", "square_", "log_", "exp_", "tanh_", "sigmoid_", "sqrt_", "rsqrt_", "reciprocal_", *(p.__name__ for p, _ in PROGRAMS[10:])])
+    "sin_", "cos_", "square_", "log_", "exp_", "tanh_", "sigmoid_", "sqrt_", "rsqrt_", "reciprocal_",
+    *(p.__name__ for p, _ in PROGRAMS[10:])])
 def test_second_order(program, formula, both):
     """S9.20, section 14 items 21 - 23: through grad() twice, and through backward(create_graph)."""
     x0, w0 = np.array(X), np.array([0.7, 1.3, 0.9, 1.1])
