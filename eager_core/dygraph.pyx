@@ -41,51 +41,55 @@ cdef object outputs_of(OpCall *c):
 
 
 cdef int run_call(OpCall *c) except -1:
-    cdef GradNode node = None, before = None, value_edge = None
-    cdef int before_slot = 0, value_slot = 0
-    cdef TensorBase target = None, root
     c.needs_grad = compute_require_grad(c)                           # ComputeRequireGrad
     if c.inplace:
-        target = <TensorBase>c.x[0]
-        check_inplace(target, c.needs_grad)                          # CheckInplace
+        check_inplace(<TensorBase>c.x[0], c.needs_grad)              # CheckInplace
     rule_of(c.row)(c)                                                # every check that can refuse; the result; the kernel
     if c.is_view:
         return _finish_view(c)
     if c.nothing:
         return 0
     if c.inplace and c.new_layout != NULL:
-        return _reshape_target(c, target)
-    if c.needs_grad and not c.inplace and not _differentiable_result(c):
-        c.needs_grad = False
-    if c.needs_grad:
-        # Everything about the old values comes first: edges to the present history, and what backward needs of the inputs.
-        if c.inplace:
-            root = root_of(target)
-            before = gradient_edge(root)
-            before_slot = root.slot
-        if c.row.family != FAMILY_SETITEM:
-            node = _begin_node(c)
-        elif c.n == 2 and c.x[1] != NULL:
-            value_edge = gradient_edge(<TensorBase>c.x[1])
-            value_slot = (<TensorBase>c.x[1]).slot
+        return _reshape_target(c, <TensorBase>c.x[0])
+    if c.needs_grad and (c.inplace or _differentiable_result(c)):
+        return _run_recorded(c)
     trace_op(c)                                                      # the GIL is released in here, and only here
     if c.inplace:
-        if c.written != NULL:
-            bump_region(target.storage, (<TensorBase>c.written).data, (<TensorBase>c.written).layout, DTYPES[target.dtype].itemsize)
-        else:
-            bump_region(target.storage, target.data, target.layout, DTYPES[target.dtype].itemsize)
-    if c.needs_grad:
-        if c.row.family == FAMILY_SETITEM:
-            _record_setitem(c, target, value_edge, value_slot, before, before_slot)
-        else:
-            _finish_node(c, node)
-            if c.inplace:
-                record_write(target, node, before, before_slot)      # SetHistory
-            else:
-                _own(c, node)
-    elif c.inplace:
-        forget_history(target)
+        _count_write(c)
+        forget_history(<TensorBase>c.x[0])
     return 0
+
+
+cdef int _run_recorded(OpCall *c) except -1:
+    """The rest of the order for a call that leaves a node."""
+    cdef GradNode node = None, before = None, value_edge = None
+    cdef int before_slot = 0, value_slot = 0
+    cdef TensorBase root
+    # Everything about the old values comes first: edges to the present history, and what backward needs of the inputs.
+    if c.inplace:
+        root = root_of(<TensorBase>c.x[0])
+        before = gradient_edge(root)
+        before_slot = root.slot
+    if c.row.family != FAMILY_SETITEM:
+        node = _begin_node(c)
+    elif c.n == 2 and c.x[1] != NULL:
+        value_edge = gradient_edge(<TensorBase>c.x[1])
+        value_slot = (<TensorBase>c.x[1]).slot
+    trace_op(c)
+    if c.inplace:
+        _count_write(c)
+    if node is None:
+        return _record_setitem(c, value_edge, value_slot, before, before_slot)
+    _finish_node(c, node)
+    if c.inplace:
+        return record_write(<TensorBase>c.x[0], node, before, before_slot)      # SetHistory
+    return _own(c, node)
+
+
+cdef int _count_write(OpCall *c) except -1:
+    """The version moves, and the storage remembers where (S4.5, S5.13)."""
+    cdef TensorBase part = <TensorBase>(c.written if c.written != NULL else c.x[0])
+    return bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize)
 
 
 cdef bint _differentiable_result(OpCall *c) noexcept:
@@ -185,9 +189,9 @@ cdef int _own(OpCall *c, GradNode node) except -1:
     return 0
 
 
-cdef int _record_setitem(OpCall *c, TensorBase target, GradNode value_edge, int value_slot, GradNode before, int before_slot) except -1:
+cdef int _record_setitem(OpCall *c, GradNode value_edge, int value_slot, GradNode before, int before_slot) except -1:
     """The written region's gradient goes to the value, the rest on to the previous history."""
-    cdef TensorBase root = root_of(target), part = <TensorBase>c.written
+    cdef TensorBase root = root_of(<TensorBase>c.x[0]), part = <TensorBase>c.written
     cdef Layout region = part.layout
     cdef Py_ssize_t offset
     if c.region != NULL:

@@ -23,7 +23,7 @@ from eager_core.op cimport (
 )
 from eager_core.storage cimport bump_region
 from eager_core.tracer cimport add_into_region, add_same, contiguous_copy, fill, fill_region
-from eager_core.tensor cimport TensorBase, alias, empty_tensor, is_tensor, type_name, wants_grad
+from eager_core.tensor cimport TensorBase, alias, empty_tensor, is_tensor, number_tensor, type_name, wants_grad
 
 
 cdef backward_fn[1024] _backward
@@ -83,7 +83,10 @@ cdef TensorBase zeros(Layout layout, int dtype):
 
 
 cdef TensorBase ones(Layout layout, int dtype):
-    cdef TensorBase made = empty_tensor(layout, dtype)
+    cdef TensorBase made
+    if layout.numel == 1:
+        return number_tensor(1.0, 0.0, layout, dtype)
+    made = empty_tensor(layout, dtype)
     fill(made, 1.0)
     return made
 

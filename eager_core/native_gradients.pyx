@@ -9,7 +9,7 @@ from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, nu
 from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function
 from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list
 from eager_core.op cimport OpCall, begin_call, op_row
-from eager_core.tensor cimport adopt_array, empty_tensor
+from eager_core.tensor cimport adopt_array, number_tensor
 from eager_core.tensor_wrapper cimport recover
 
 
@@ -25,21 +25,10 @@ cdef TensorBase conj(TensorBase t):
 
 cdef TensorBase saved_operand(GradNode node, int k):
     """An operand as it was; a Python number as a 0-d constant. Not by way of NumPy: that would cost more than the gradient itself."""
-    cdef TensorBase made
     if node.saved[k].layout != NULL:
         return recover(node, k)
-    made = empty_tensor(SCALAR_LAYOUT, node.out_dtype if node.out_dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
-    if made.dtype == EAGER_FLOAT32:
-        (<float *>made.data)[0] = <float>node.attrs[0].f
-    elif made.dtype == EAGER_FLOAT64:
-        (<double *>made.data)[0] = node.attrs[0].f
-    elif made.dtype == EAGER_COMPLEX64:
-        (<float *>made.data)[0] = <float>node.attrs[0].f
-        (<float *>made.data)[1] = <float>node.attrs[1].f
-    else:
-        (<double *>made.data)[0] = node.attrs[0].f
-        (<double *>made.data)[1] = node.attrs[1].f
-    return made
+    return number_tensor(node.attrs[0].f, node.attrs[1].f, SCALAR_LAYOUT,
+                         node.out_dtype if node.out_dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
 
 
 cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot):

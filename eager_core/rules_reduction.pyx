@@ -2,6 +2,7 @@
 import numpy as np
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.string cimport memset
 
 from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
 from eager_core.errors cimport invalid_argument
@@ -9,7 +10,7 @@ from eager_core._generated.op_ids cimport UFUNC_DIVIDE
 from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, strided_layout
 from eager_core.op cimport (
-    FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_REDUCE, JOB_ROWS, OpCall, RESULT_FLOAT, RESULT_LOGICAL, eager_cast_loop,
+    FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP, JOB_REDUCE, JOB_ROWS, OpCall, RESULT_FLOAT, RESULT_LOGICAL, eager_cast_loop,
     eager_row_loop, keep, op_name, register_rule,
 )
 from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, put_double, result, writable
@@ -76,6 +77,18 @@ cdef int rule_reduction(OpCall *c) except -1:
         return _by_numpy(c, out, mask, keepdim, count if mean else 1)
     x = x if x.dtype == dtype else contiguous_copy(x, dtype)
     keep(c, x)
+    if start == START_ZERO and not mean and x.layout.contiguous and out.layout.numel == 1:
+        # Everything, in one run of the loop.
+        memset(out.data, 0, DTYPES[dtype].itemsize)
+        c.job.kind = JOB_LOOP
+        c.job.loop = kernel.call
+        c.job.data = kernel.data
+        c.job.args[0] = c.job.args[2] = out.data
+        c.job.args[1] = x.data
+        c.job.dims[0] = x.layout.numel
+        c.job.steps[0] = c.job.steps[2] = 0
+        c.job.steps[1] = DTYPES[dtype].itemsize
+        return 0
     # The result seen with the reduced axes as length 1: it stands still along them.
     seen = new_tensor(out.storage, contiguous_layout(ndim, kept_dims), out.data, dtype)
     keep(c, seen)
@@ -240,9 +253,20 @@ cdef int rule_unreduce(OpCall *c) except -1:
             n += 1
         elif c.attrs[2].i:
             n += 1
+    result(c, target, x.dtype)
+    if x.layout.numel == 1:
+        # One number for all: the gradient of a sum over everything.
+        c.job.kind = JOB_LOOP
+        c.job.loop = eager_cast_loop(x.dtype, x.dtype)
+        c.job.data = NULL
+        c.job.args[0] = x.data
+        c.job.args[1] = (<TensorBase>c.out).data
+        c.job.dims[0] = target.numel
+        c.job.steps[0] = 0
+        c.job.steps[1] = DTYPES[x.dtype].itemsize
+        return 0
     seen = alias(x, strided_layout(target.ndim, dims, strides), x.data)
     keep(c, seen)
-    result(c, target, x.dtype)
     begin_plan(&c.job, target, 2)
     c.job.plan.loop = eager_cast_loop(x.dtype, x.dtype)
     c.job.plan.data = NULL

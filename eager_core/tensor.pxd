@@ -36,6 +36,7 @@ cdef void register_tensor_type(type public)
 cdef bint is_tensor(object o) noexcept
 cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype)       # a constant leaf
 cdef TensorBase empty_tensor(Layout layout, int dtype)                                  # contiguous, uninitialised
+cdef TensorBase number_tensor(double real, double imaginary, Layout layout, int dtype)  # one element, floating point or complex
 cdef TensorBase alias(TensorBase t, Layout layout, char *data)                          # same storage, not a differentiable view
 cdef object as_array(TensorBase t, bint writable)                                       # NumPy array over the same memory
 cdef TensorBase adopt_array(object array)                                               # tensor over a NumPy array's memory

@@ -5,7 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
-from eager_core.dtypes cimport DTYPES, EAGER_MAX_NDIM, code_of_numpy, numpy_dtype
+from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_MAX_NDIM, code_of_numpy, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.layout cimport contiguous_layout
 from eager_core.storage cimport allocate, borrow
@@ -66,6 +66,22 @@ cdef TensorBase empty_tensor(Layout layout, int dtype):
     if not layout.contiguous:
         layout = contiguous_layout(layout.ndim, layout.dims)
     return new_tensor(storage, layout, storage.data, dtype)
+
+
+cdef TensorBase number_tensor(double real, double imaginary, Layout layout, int dtype):
+    """Written without a kernel, which would cost more than the number."""
+    cdef TensorBase made = empty_tensor(layout, dtype)
+    if dtype == EAGER_FLOAT32:
+        (<float *>made.data)[0] = <float>real
+    elif dtype == EAGER_FLOAT64:
+        (<double *>made.data)[0] = real
+    elif dtype == EAGER_COMPLEX64:
+        (<float *>made.data)[0] = <float>real
+        (<float *>made.data)[1] = <float>imaginary
+    else:
+        (<double *>made.data)[0] = real
+        (<double *>made.data)[1] = imaginary
+    return made
 
 
 cdef TensorBase alias(TensorBase t, Layout layout, char *data):
