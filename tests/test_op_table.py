@@ -9,6 +9,7 @@ from op_cases import CASES, DTYPES, HIDDEN, LAYOUTS, Call, arrays_of, layouts_of
 
 import eager_core
 import python_api as paddle
+from eager_core import kernel_tables
 from eager_core.codegen.table import OPS
 
 ROWS = {op.name: op for op in OPS}
@@ -171,6 +172,23 @@ def refusal(case, target, array, want, layout, call):
     if want.shape != array.shape:
         return ValueError
     return TypeError if KIND[want.dtype.kind] > KIND[array.dtype.kind] else None
+
+
+@pytest.fixture
+def without_loops():
+    """NumPy without the typed loops that the library reads out of its ufuncs."""
+    restore = kernel_tables._test_forget_loops()
+    yield
+    restore()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
+@pytest.mark.parametrize("name", PUBLIC)
+def test_without_numpys_typed_loops(name, dtype, without_loops):
+    if ROWS[name].functional:
+        test_values(name, dtype)
+    if ROWS[name].inplace:
+        test_in_place(name, dtype)
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLIC if CASES[name].refused])
