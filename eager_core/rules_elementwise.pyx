@@ -14,7 +14,8 @@ from eager_core.op cimport (
     RESULT_LOGICAL, RESULT_WHOLE, SCALAR_BOOL, eager_cast_loop, op_name, register_rule,
 )
 from eager_core.rules_common cimport (
-    Kernel, broadcast, find_kernel, keep_python, no_loop, number_fits, number_of, operand, promoted, put_double, put_number, result, writable,
+    Kernel, broadcast, find_kernel, keep_python, no_loop, number_fits, number_of, operand, promoted, put_double, put_number, result,
+    writable,
 )
 from eager_core.tensor cimport TensorBase, as_array
 from eager_core.tracer cimport begin_plan, plan_constant, plan_tensor
@@ -156,10 +157,8 @@ cdef int _by_numpy(OpCall *c) except -1:
         no_loop(c, shape_giver.dtype)
     ufunc = ufunc_object(c.row.kernel)
     arguments = [number_of(c) if i == c.scalar_at else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
-    if c.row.dtype_rule == RESULT_FLOAT:
-        for i in range(c.n):
-            if i != c.scalar_at and DTYPES[(<TensorBase>c.x[i]).dtype].kind < KIND_FLOAT:
-                arguments[i] = arguments[i].astype(numpy_dtype(DTYPES[(<TensorBase>c.x[i]).dtype].float_of))
+    if c.row.dtype_rule == RESULT_FLOAT and c.n == 1:
+        arguments[0] = arguments[0].astype(numpy_dtype(DTYPES[shape_giver.dtype].float_of), copy=False)     # and not float16
     if c.n == 2 and c.scalar_at < 0:
         shape = broadcast(c, shape, (<TensorBase>c.x[1]).layout)
     samples = [a.reshape(-1)[:0] if i != c.scalar_at else a for i, a in enumerate(arguments)]

@@ -9,6 +9,7 @@ from op_cases import CASES, DTYPES, HIDDEN, LAYOUTS, Call, arrays_of, layouts_of
 
 import eager_core
 import python_api as paddle
+from eager_core import kernel_tables
 from eager_core.codegen.table import OPS
 
 ROWS = {op.name: op for op in OPS}
@@ -44,8 +45,9 @@ def doors(op, in_place=False):
         out = eager_core.ENTRY_POINTS["eager_api_" + op.lowlevel + "_" * in_place](*([list(tensors)] if listed else tensors), *flat)
         return out[0] if isinstance(out, tuple) else out
 
-    function = eager_core.FUNCTIONS[name]
-    yield "function", lambda tensors, attrs: function(*([list(tensors)] if listed else tensors), **attrs)
+    for other in (op.name, *op.aliases):
+        function = eager_core.FUNCTIONS[other + "_" * in_place]
+        yield other, lambda tensors, attrs, function=function: function(*([list(tensors)] if listed else tensors), **attrs)
     if op.method:
         yield "method", lambda tensors, attrs: getattr(tensors[0], name)(*tensors[1:], **attrs)
     yield "entry", entry
@@ -171,6 +173,23 @@ def refusal(case, target, array, want, layout, call):
     if want.shape != array.shape:
         return ValueError
     return TypeError if KIND[want.dtype.kind] > KIND[array.dtype.kind] else None
+
+
+@pytest.fixture
+def without_loops():
+    """NumPy without the typed loops that the library reads out of its ufuncs."""
+    restore = kernel_tables._test_forget_loops()
+    yield
+    restore()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
+@pytest.mark.parametrize("name", PUBLIC)
+def test_without_numpys_typed_loops(name, dtype, without_loops):
+    if ROWS[name].functional:
+        test_values(name, dtype)
+    if ROWS[name].inplace:
+        test_in_place(name, dtype)
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLIC if CASES[name].refused])
@@ -478,6 +497,37 @@ def test_gradients_have_the_dtype_of_their_operand(name):
             exactly = paddle.grad([same], [wide[i] for i in which], [paddle.to_tensor(np.ones(same.shape, same.dtype))])
             for g, e in zip(found, exactly, strict=True):
                 assert np.allclose(g.numpy(), e.numpy(), rtol=1e-4, atol=1e-5), (name, one, other)
+
+
+# Where differences cannot tell: kinks, ties, poles, zeros. (operator, inputs, attributes, gradient per input)
+EDGES = [
+    ("abs", [[0.0, -1.0]], {}, [[0.0, -1.0]]),
+    ("abs", [[0j, 3 + 4j]], {}, [[0j, 0.6 + 0.8j]]),
+    ("sign", [[0j, 0.0]], {}, [[0j, 0j]]),
+    ("relu", [[0.0, -0.0, 1.0]], {}, [[0.0, 0.0, 1.0]]),
+    ("clip", [[-1.0, 0.0, 1.0, 2.0]], {"min": 0.0, "max": 1.0}, [[0.0, 1.0, 1.0, 0.0]]),
+    ("maximum", [[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]], {}, [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]),
+    ("minimum", [[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]], {}, [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]),
+    ("max", [[2.0, 2.0, 1.0]], {}, [[0.5, 0.5, 0.0]]),
+    ("min", [[2.0, 1.0, 1.0]], {}, [[0.0, 0.5, 0.5]]),
+    ("prod", [[0.0, 2.0, 3.0]], {}, [[6.0, 0.0, 0.0]]),
+    ("prod", [[0.0, 0.0, 3.0]], {}, [[0.0, 0.0, 0.0]]),
+    ("pow", [[0.0, 0.0, 0.0, -2.0], [2.0, 1.0, 0.0, 3.0]], {}, [[0.0, 1.0, 0.0, 12.0], None]),
+    ("pow", [[0.0, 2.0], [2.0, 3.0]], {}, [[0.0, 12.0], [0.0, 8 * np.log(2.0)]]),
+    ("where", [[True, False], [1.0, np.inf], [np.nan, 2.0]], {}, [None, [1.0, 0.0], [0.0, 1.0]]),
+    ("gather", [[[0.0, 1.0], [2.0, 3.0]], [1, 1, -1]], {}, [[[0.0, 0.0], [3.0, 3.0]], None]),
+    ("softmax", [[-np.inf, 0.0, 800.0]], {}, [[0.0, 0.0, 0.0]]),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs", "gradients"), EDGES)
+def test_gradients_at_the_edges(name, inputs, attrs, gradients):
+    arrays = [np.array(a) for a in inputs]
+    leaves = [i for i, g in enumerate(gradients) if g is not None]
+    tensors = tensors_of(arrays, None, leaves)
+    first_door(ROWS[name])(tensors, attrs).sum().backward()
+    for i in leaves:
+        agree(tensors[i].grad, np.array(gradients[i]), (name, i))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64", "bool", "complex128"])
