@@ -99,20 +99,32 @@ cdef bint _differentiable_result(OpCall *c) noexcept:
 
 cdef GradNode _begin_node(OpCall *c):
     cdef GradNode node = GradNode.__new__(GradNode)
+    cdef GradNode edge
     cdef TensorBase x
-    cdef int i, source
+    cdef int i, source, slot
     cdef uint32_t wanted = 0
     node.row = c.row
     for i in range(c.n):
         if c.x[i] != NULL and (c.row.n_tensors < 0 or c.row.differentiable >> i & 1):
             x = <TensorBase>c.x[i]
             edge = gradient_edge(x)
-            node.set_edge(i, edge, x.slot)
+            slot = x.slot
             if edge is not None:
                 wanted |= (1 << i) if i < 31 else (1u << 31)
         else:
-            node.set_edge(i, None, 0)
-    _keep_attributes(c, node)
+            edge = None
+            slot = 0
+        if i == 0:
+            node.next_0 = edge
+            node.slot_0 = slot
+        elif i == 1:
+            node.next_1 = edge
+            node.slot_1 = slot
+        else:
+            node.set_edge(i, edge, slot)
+    node.n_edges = c.n
+    if c.row.n_attrs or c.scalar_at >= 0:
+        _keep_attributes(c, node)
     if c.row.n_saved == 0:
         return node
     node.reserve_saved(c.row.n_saved)

@@ -1,5 +1,7 @@
 """trace_op: runs what a rule has prepared. The only place where the GIL is released around a kernel."""
 import numpy as np
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.string cimport memcpy
 
 from eager_core._generated.op_ids cimport UFUNC_ADD
@@ -33,17 +35,23 @@ cdef void run_job(Job *job) noexcept:
 
 cdef int trace_op(OpCall *c) except -1:
     # While the GIL is away another thread may rebind a tensor's memory: what the kernel reads and writes is held here.
-    cdef Storage first = (<TensorBase>c.x[0]).storage if c.n > 0 and c.x[0] != NULL else None  # no-cython-lint
-    cdef Storage second = (<TensorBase>c.x[1]).storage if c.n > 1 and c.x[1] != NULL else None  # no-cython-lint
-    cdef Storage third = (<TensorBase>c.x[2]).storage if c.n > 2 and c.x[2] != NULL else None  # no-cython-lint
-    if c.job.kind == JOB_PYTHON:
-        # The direct loops never warn of a division by zero and the like; NumPy's own machinery would.
-        with np.errstate(all="ignore"):
-            (<object>c.job.python)()
-    elif c.job.kind != JOB_NONE:
-        run_job(&c.job)
-    if c.stage != NULL:
-        copy_into(<TensorBase>c.out, <TensorBase>c.stage)
+    cdef PyObject *held[3]
+    cdef int i, n = c.n if c.n < 3 else 3
+    for i in range(n):
+        held[i] = NULL if c.x[i] == NULL else <PyObject *>(<TensorBase>c.x[i]).storage
+        Py_XINCREF(held[i])
+    try:
+        if c.job.kind == JOB_PYTHON:
+            # The direct loops never warn of a division by zero and the like; NumPy's own machinery would.
+            with np.errstate(all="ignore"):
+                (<object>c.job.python)()
+        elif c.job.kind != JOB_NONE:
+            run_job(&c.job)
+        if c.stage != NULL:
+            copy_into(<TensorBase>c.out, <TensorBase>c.stage)
+    finally:
+        for i in range(n):
+            Py_XDECREF(held[i])
     return 0
 
 
