@@ -42,8 +42,8 @@ cdef int check_inplace(TensorBase target, bint require_any_grad) except -1:
             permission_denied(f"View ({target._name}) was made under no_grad() and can't use inplace strategy in grad mode: its tensor "
                               "would lose the gradient. Make the view in grad mode, or write under no_grad() (S8.6).")
         if target.pinned and (require_any_grad or not root._stop_gradient):
-            permission_denied(f"View ({target._name}) has stop_gradient=True, but the tensor it is a part of requires grad or would, and it can't use "
-                              "inplace strategy. Write through another view, or under no_grad().")
+            permission_denied(f"View ({target._name}) has stop_gradient=True, but the tensor it is a part of requires grad or would, "
+                              "and it can't use inplace strategy. Write through another view, or under no_grad().")
         if require_any_grad:
             region_in_root(target, root, &offset)
     if root.has_leaf_alias:

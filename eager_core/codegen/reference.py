@@ -11,8 +11,8 @@ from .model import Op
 from .table import OPS
 
 DTYPE_RULES = {
-    "same": "that of the inputs, promoted",
-    "float": "floating point; of integers and bool float64, or for functions of one input of at most 16 bits float32",
+    "same": "that of the input",
+    "float": "that of the input; bool and integers become float64",
     "bool": "bool",
     "real": "that of the input; the real one of a complex dtype",
     "logical": "bool",
@@ -35,6 +35,8 @@ def dtype_text(op: Op) -> str:
         return "the one asked for"
     if op.family == "reduction" and op.dtypes == "same" and op.kernel in ("add", "multiply"):
         return "that of the input; bool and integers in 64 bits"
+    if op.family in ("unary", "rows") and op.dtypes == "float":
+        return "that of the input; bool and integers of at most 16 bits become float32, longer ones float64"
     if op.family in ("binary", "ternary", "matmul") or op.takes_list:
         return DTYPE_RULES[op.dtypes].replace("that of the input", "that to which the inputs are promoted")
     return DTYPE_RULES[op.dtypes]
