@@ -189,8 +189,7 @@ cdef int record_region_write(TensorBase root, Layout region, Py_ssize_t offset, 
     cdef GradNode node = _new_node(op_row(OP_REGION_WRITE), root)
     node.region = region
     node.region_offset = offset
-    # When everything was overwritten nothing is left of the old value.
-    node.set_edge(0, before if region.numel != root.layout.numel else None, before_slot)
+    node.set_edge(0, before, before_slot)
     node.set_edge(1, value, value_slot)
     replace_history(root, node)
     return 0

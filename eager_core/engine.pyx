@@ -178,6 +178,10 @@ cdef inline GradNode edge_of(GradNode node, int i):
     return node.next_0 if i == 0 else node.next_1 if i == 1 else <GradNode>node.next_rest[i - 2]
 
 
+cdef inline bint overwrites_all(GradNode node) noexcept:
+    return node.row != NULL and node.row.id == OP_REGION_WRITE and node.region.numel == node.out_layout.numel
+
+
 cdef inline int edge_slot_of(GradNode node, int i) noexcept:
     return node.slot_0 if i == 0 else node.slot_1 if i == 1 else node.slots_rest[i - 2]
 
@@ -283,6 +287,9 @@ cdef class Run:
                 if self.partial:
                     continue
                 freed_error(node.name())
+            if overwrites_all(node) and node.next_0 is not None and node.next_0.cleared:
+                # Nothing is left of the old value, so that its graph is gone does not matter.
+                node.next_0 = None
             for i in range(node.n_edges):
                 behind = edge_of(node, i)
                 if behind is None:
@@ -462,6 +469,8 @@ cdef class Run:
                     f"{DTYPES[(<TensorBase>answer).dtype].name.decode()} in place of one of shape {shape_text(g.layout)} and dtype "
                     f"{DTYPES[g.dtype].name.decode()}")
             g = <TensorBase>answer
+        if not same_shape(g.layout, node.output_layout(slot)):
+            invalid_argument(f"a hook changed the shape of its gradient from {shape_text(node.output_layout(slot))} to {shape_text(g.layout)}")
         old = self.slots[at].dense
         Py_INCREF(g)
         self.slots[at].dense = <PyObject *>g
@@ -578,6 +587,10 @@ cdef class Run:
         """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""
         cdef TensorBase g
         cdef GradNode before = node.next_0, value = node.next_1
+        if before is not None and overwrites_all(node):
+            # The old value has a gradient, of zeros.
+            self.deliver(node, before, node.slot_0, zeros(node.out_layout, node.out_dtype))
+            before = None
         if not (<TensorBase>self.slots[first].dense).layout.contiguous or (before is not None and not exclusive(self.slots[first].dense)):
             g = call_1(OP_ASSIGN, <TensorBase>self.slots[first].dense)
         else:
