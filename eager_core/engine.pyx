@@ -8,23 +8,19 @@ from cpython.pythread cimport (
 from cpython.ref cimport Py_CLEAR, Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
-from eager_core._generated.op_ids cimport (
-    OP_ADD, OP_ASSIGN, OP_CAST, OP_REAL, OP_REGION_WRITE, OP_RESHAPE, OP_SUM, OP_VIEW, OP_ZERO,
-)
-from eager_core.dtypes cimport DTYPES, KIND_COMPLEX
-from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_ints, call_object, dygraph_function
-from eager_core.eager_utils cimport gradient_edge, view_node
+from eager_core._generated.op_ids cimport OP_ADD, OP_ASSIGN, OP_REGION_WRITE, OP_RESHAPE, OP_VIEW
+from eager_core.dtypes cimport DTYPES
+from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_object
+from eager_core.eager_utils cimport gradient_edge
 from eager_core.errors cimport already_exists, freed_error, invalid_argument, precondition_not_met, unavailable
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
+from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, region_view, zero_region, zeros
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
-from eager_core.op cimport (
-    FAMILY_BINARY, FAMILY_GETITEM, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, FAMILY_VIEW, OpCall, begin_call, op_row,
-)
+from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.storage cimport bump_region
-from eager_core.tracer cimport add_into_region, add_same, contiguous_copy, fill, fill_region
-from eager_core.tensor cimport TensorBase, alias, empty_tensor, is_tensor, number_tensor, type_name, wants_grad
-
+from eager_core.tracer cimport add_same
+from eager_core.tensor cimport TensorBase, alias, is_tensor, type_name, wants_grad
 
 cdef backward_fn[1024] _backward
 
@@ -67,101 +63,6 @@ cdef void _unlock() noexcept:
     global _committing
     _committing = 0
     PyThread_release_lock(_commit_lock)
-
-
-cdef inline bint exclusive(PyObject *t) noexcept:
-    """Nobody else can see this tensor or its memory: it may be changed instead of copied."""
-    return t.ob_refcnt == 1 and (<PyObject *>(<TensorBase>t).storage).ob_refcnt == 1 and (<TensorBase>t).root is None
-
-
-# ---- gradients as tensors --------------------------------------------------------------------------------------------------------------
-
-cdef TensorBase zeros(Layout layout, int dtype):
-    cdef TensorBase made = empty_tensor(layout, dtype)
-    memset(made.data, 0, layout.numel * DTYPES[dtype].itemsize)
-    return made
-
-
-cdef TensorBase ones(Layout layout, int dtype):
-    cdef TensorBase made
-    if layout.numel == 1:
-        return number_tensor(1.0, 0.0, layout, dtype)
-    made = empty_tensor(layout, dtype)
-    fill(made, 1.0)
-    return made
-
-
-cdef TensorBase region_view(TensorBase g, Layout region, Py_ssize_t offset):
-    """A differentiable view of a gradient that lies in C order."""
-    cdef TensorBase view = alias(g, region, g.data + offset * DTYPES[g.dtype].itemsize)
-    view.root = g
-    view.generation = g.generation
-    if grad_enabled() and wants_grad(g):
-        view.grad_node = view_node(op_row(OP_VIEW), view, gradient_edge(g), g.slot, region, offset)
-    return view
-
-
-# The three things that are done to a region of a gradient. Recorded (create_graph) they are operators on a view like any other; else they
-# are kernels on memory that nobody else sees, which costs a third.
-
-cdef TensorBase copy_region(TensorBase g, Layout region, Py_ssize_t offset):
-    if grad_enabled():
-        return call_1(OP_ASSIGN, region_view(g, region, offset))
-    return contiguous_copy(alias(g, region, g.data + offset * DTYPES[g.dtype].itemsize), g.dtype)
-
-
-cdef int zero_region(TensorBase g, Layout region, Py_ssize_t offset) except -1:
-    cdef OpCall c
-    if not grad_enabled():
-        return fill_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize, 0.0)
-    view = region_view(g, region, offset)
-    begin_call(&c, op_row(OP_ZERO), True)
-    c.inline_x[0] = <PyObject *>view
-    dygraph_function(&c)
-    return 0
-
-
-cdef int add_region(TensorBase g, Layout region, Py_ssize_t offset, TensorBase piece) except -1:
-    if not grad_enabled() and piece.dtype == g.dtype:
-        return add_into_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize, piece)
-    call_2_in_place(OP_ADD, region_view(g, region, offset), piece)
-    return 0
-
-
-cdef TensorBase sum_to(TensorBase g, Layout target):
-    """Undo a broadcast: sum the axes that were repeated (S7.1)."""
-    cdef int i, extra = g.layout.ndim - target.ndim
-    axes = list(range(max(extra, 0)))
-    for i in range(max(extra, 0), g.layout.ndim):
-        if target.dims[i - extra] != g.layout.dims[i]:
-            if target.dims[i - extra] != 1:
-                break
-            axes.append(i)
-    else:
-        if axes:
-            g = call_object(OP_SUM, g, None, tuple(axes))
-        if not same_shape(g.layout, target):
-            g = call_object(OP_RESHAPE, g, None, tuple(shape_list(target)))
-        return g
-    invalid_argument(f"a gradient of shape {shape_text(g.layout)} arrived for a value of shape {shape_text(target)}")
-
-
-cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
-    """Make a gradient look like the value it belongs to: shape, then dtype (S7.1, S7.3)."""
-    cdef Layout layout = target.out_layout if slot == 0 else target.output_layout(slot)
-    cdef int dtype = target.out_dtype if slot == 0 else target.output_dtype(slot), family
-    if not same_shape(g.layout, layout):
-        family = FAMILY_NODE if source is None or source.row == NULL else source.row.family
-        if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and source.row.id != OP_REGION_WRITE:
-            invalid_argument(f"{source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
-                             "Was the shape of the value changed after it was used?")
-        g = sum_to(g, layout)
-    if g.dtype != dtype:
-        if DTYPES[g.dtype].kind == KIND_COMPLEX and DTYPES[dtype].kind != KIND_COMPLEX:
-            g = call_1(OP_REAL, g)
-        if g.dtype != dtype:
-            g = call_ints(OP_CAST, g, None, dtype, 0)
-    return g
 
 
 # ---- one pass --------------------------------------------------------------------------------------------------------------------------
@@ -470,7 +371,8 @@ cdef class Run:
                     f"{DTYPES[g.dtype].name.decode()}")
             g = <TensorBase>answer
         if not same_shape(g.layout, node.output_layout(slot)):
-            invalid_argument(f"a hook changed the shape of its gradient from {shape_text(node.output_layout(slot))} to {shape_text(g.layout)}")
+            invalid_argument(f"a hook changed the shape of its gradient from {shape_text(node.output_layout(slot))} to "
+                             f"{shape_text(g.layout)}")
         old = self.slots[at].dense
         Py_INCREF(g)
         self.slots[at].dense = <PyObject *>g
