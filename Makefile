@@ -76,7 +76,7 @@ lint: build $(MARK)-lint $(MARK)-test
 	$(BIN)/ruff check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint eager_core
 	$(BIN)/python -m mypy
-	$(BIN)/python -m mypy.stubtest eager_core python_api --concise --allowlist stubtest_allowlist.txt
+	$(BIN)/python -m mypy.stubtest python_api eager_core --concise --allowlist stubtest_allowlist.txt
 
 docs: build
 	$(BIN)/python -m eager_core.codegen.reference

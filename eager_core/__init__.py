@@ -2,7 +2,7 @@
 from eager_core._generated import entry_points, functions
 from eager_core._generated.entry_points import *  # noqa: F403
 from eager_core._generated.functions import *  # noqa: F403
-from eager_core.eager_api import ENTRY_POINTS, FUNCTIONS, Tensor, core_ops_info, tensor_from_array
+from eager_core.eager_api import ENTRY_POINTS, FUNCTIONS, Tensor, attach_methods, core_ops_info, tensor_from_array
 from eager_core.engine import run_backward, run_grad
 from eager_core.errors import GraphFreedError
 from eager_core.grad_mode import _set_grad_enabled as _set_grad_enabled
@@ -13,6 +13,7 @@ __all__ = [
     "FUNCTIONS",
     "GraphFreedError",
     "Tensor",
+    "attach_methods",
     "get_core_ops_args_info",
     "get_core_ops_args_type_info",
     "get_core_ops_returns_info",

@@ -54,6 +54,7 @@ cdef extern from "_generated/op_doors.h":
     PyMethodDef *eager_method_defs
     PyMethodDef *eager_function_defs
     PyMethodDef *eager_entry_defs
+    PyMethodDef *eager_internal_defs
 
 register_rows(eager_op_rows, N_OPS)
 register_ufuncs(generated_names.UFUNCS)
@@ -774,6 +775,10 @@ cdef int _attach() except -1:
     while definition.ml_name != NULL:
         FUNCTIONS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "python_api")
         definition += 1
+    definition = eager_internal_defs
+    while definition.ml_name != NULL:
+        gradient_helpers.OPS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "eager_core")
+        definition += 1
     definition = eager_entry_defs
     while definition.ml_name != NULL:
         ENTRY_POINTS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "eager_core")
@@ -782,6 +787,13 @@ cdef int _attach() except -1:
 
 
 _attach()
+
+
+def attach_methods(dict functions):
+    """Add Python functions to the Tensor class as methods: operators that are put together from others, their first argument being self."""
+    cdef dict members = <dict>(<PyTypeObject *>Tensor).tp_dict
+    members.update(functions)
+    PyType_Modified(<PyTypeObject *>Tensor)
 
 
 def tensor_from_array(array, stop_gradient=True, str name=""):

@@ -10,10 +10,11 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from eager_core.dtypes cimport numpy_dtype
 from eager_core.op cimport (
-    FAMILY_ARRAY, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER, keep, register_rule,
+    Attr, FAMILY_ARRAY, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER, PARAM_OBJECT, keep,
+    register_rule,
 )
 from eager_core.rules_common cimport result
-from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array
+from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array, is_tensor
 
 cdef list _functions = []
 
@@ -25,8 +26,24 @@ def register_array_functions(list functions):
 
 cdef list _attributes(OpCall *c):
     cdef int i
+    for i in range(c.row.n_params):
+        if c.row.params[i].kind == PARAM_OBJECT and c.attrs[c.row.params[i].slot].o != NULL:
+            _freeze(c, &c.attrs[c.row.params[i].slot])
     return [_value(c, c.row.params[i].slot, c.row.params[i].kind) for i in range(c.row.n_params)
             if PARAM_FLOAT <= c.row.params[i].kind < PARAM_IGNORED]
+
+
+cdef int _freeze(OpCall *c, Attr *attr) except -1:
+    """Tensors in an attribute become arrays, copied: what backward uses later cannot change under it."""
+    value = <object>attr.o
+    if is_tensor(value):
+        attr.o = keep(c, as_array(<TensorBase>value, False).copy())
+    elif type(value) is list or type(value) is tuple:
+        for item in value:
+            if is_tensor(item):
+                attr.o = keep(c, tuple([as_array(<TensorBase>one, False).copy() if is_tensor(one) else one for one in value]))
+                break
+    return 0
 
 
 cdef object _value(OpCall *c, int k, int kind):
@@ -43,6 +60,19 @@ cdef object _value(OpCall *c, int k, int kind):
     return None if c.attrs[k].o == NULL else <object>c.attrs[k].o
 
 
+cdef int _number_to_tensor(OpCall *c) except -1:
+    """A Python number, which has a kind but no width (NumPy 2), takes the first tensor's dtype if that has room for its kind."""
+    cdef int slot = c.scalar_at, kind = <int>c.scalar_kind
+    if kind == 3:
+        number = complex(c.scalar_real, c.scalar_imag)
+    else:
+        number = c.scalar_real if kind == 2 else c.scalar_int if kind == 1 else bool(c.scalar_int)
+    dtype = numpy_dtype((<TensorBase>c.x[1 if slot == 0 else 0]).dtype)
+    c.x[slot] = keep(c, adopt_array(np.array(number, dtype=np.result_type(dtype, number))))
+    c.scalar_at = -1
+    return 0
+
+
 cdef TensorBase _tensor_of(object array):
     """Adopt a fresh array; copy one that is a view of somebody's memory."""
     if array.base is not None or not array.flags.owndata:
@@ -54,6 +84,8 @@ cdef int rule_array(OpCall *c) except -1:
     cdef TensorBase made
     cdef int i
     function = _functions[c.row.kernel]
+    if c.scalar_at >= 0:
+        _number_to_tensor(c)
     arrays = [None if c.x[i] == NULL else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
     attributes = _attributes(c)
     if c.row.n_tensors < 0:

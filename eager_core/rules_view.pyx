@@ -2,13 +2,14 @@
 from cpython.ref cimport Py_INCREF
 from cpython.object cimport PyObject
 
+from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport invalid_argument
 from eager_core.layout cimport Layout, contiguous_layout, shape_text, strided_layout
 from eager_core.op cimport FAMILY_VIEW, OpCall, op_name, register_rule
 from eager_core.rules_common cimport axis_of
 from eager_core.tensor cimport TensorBase, alias
 
-from eager_core._generated.op_ids cimport VIEW_FLATTEN, VIEW_RESHAPE, VIEW_SQUEEZE, VIEW_TRANSPOSE, VIEW_UNSQUEEZE
+from eager_core._generated.op_ids cimport VIEW_DIAGONAL, VIEW_FLATTEN, VIEW_RESHAPE, VIEW_SQUEEZE, VIEW_TRANSPOSE, VIEW_UNSQUEEZE
 
 
 cdef Layout _reshaped(OpCall *c, Layout old, int ndim, Py_ssize_t *dims):
@@ -172,9 +173,33 @@ cdef Layout _flatten(OpCall *c, Layout old, Py_ssize_t start, Py_ssize_t stop):
     return _reshaped(c, old, n, dims)
 
 
-cdef Layout view_layout(OpCall *c, Layout old):
-    """None: the elements do not lie so that one layout could describe them."""
+cdef Layout _diagonal(OpCall *c, Layout old, Py_ssize_t offset, Py_ssize_t axis1, Py_ssize_t axis2, Py_ssize_t *start):
+    """Both axes become one, the last: element k lies at (k, k + offset)."""
+    cdef Py_ssize_t[9] dims
+    cdef Py_ssize_t[9] strides
+    cdef int i, n = 0, row = axis_of(c, axis1, old.ndim, "axis1"), column = axis_of(c, axis2, old.ndim, "axis2")
+    cdef Py_ssize_t down = -offset if offset < 0 else 0, right = offset if offset > 0 else 0
+    if old.ndim < 2 or row == column:
+        invalid_argument(f"{op_name(c)}(): axis1 and axis2 must be two different axes, but they are {axis1} and {axis2} for a tensor of "
+                         f"shape {shape_text(old)}")
+    for i in range(old.ndim):
+        if i != row and i != column:
+            dims[n] = old.dims[i]
+            strides[n] = old.strides[i]
+            n += 1
+    dims[n] = max(0, min(old.dims[row] - down, old.dims[column] - right))
+    strides[n] = old.strides[row] + old.strides[column]
+    if dims[n]:
+        start[0] = down * old.strides[row] + right * old.strides[column]
+    return strided_layout(n + 1, dims, strides)
+
+
+cdef Layout view_layout(OpCall *c, Layout old, Py_ssize_t *start):
+    """None: the elements do not lie so that one layout could describe them. `start`: where the view's first element lies."""
     cdef int kind = c.row.kernel
+    start[0] = 0
+    if kind == VIEW_DIAGONAL:
+        return _diagonal(c, old, c.attrs[0].i, c.attrs[1].i, c.attrs[2].i, start)
     if kind == VIEW_RESHAPE:
         return _reshape(c, old, <object>c.attrs[0].o)
     if kind == VIEW_TRANSPOSE:
@@ -190,12 +215,12 @@ cdef Layout view_layout(OpCall *c, Layout old):
 
 cdef int rule_view(OpCall *c) except -1:
     cdef TensorBase x = <TensorBase>c.x[0], view
-    cdef Layout layout = view_layout(c, x.layout), region
+    cdef Py_ssize_t start
+    cdef Layout layout = view_layout(c, x.layout, &start), region
     if not x.layout.contiguous:
-        region = view_layout(c, contiguous_layout(x.layout.ndim, x.layout.dims))
+        region = view_layout(c, contiguous_layout(x.layout.ndim, x.layout.dims), &c.region_offset)
         Py_INCREF(region)
         c.region = <PyObject *>region
-        c.region_offset = 0
     if c.inplace:
         if layout is None:
             invalid_argument(f"{op_name(c)}(): the elements of the inplace tensor are not contiguous in memory; use "
@@ -207,7 +232,7 @@ cdef int rule_view(OpCall *c) except -1:
         return 0
     c.is_view = True
     if layout is not None:
-        view = alias(x, layout, x.data)
+        view = alias(x, layout, x.data + start * DTYPES[x.dtype].itemsize)
         Py_INCREF(view)
         c.out = <PyObject *>view
     return 0

@@ -6,7 +6,7 @@ from eager_core import Tensor
 from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
-from python_api import autograd, nn
+from python_api import autograd, indexing, manipulation, nn, statistics
 from python_api.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from python_api.creation import (
     arange,
@@ -54,6 +54,9 @@ from python_api.dtypes import (
     uint64,
 )
 from python_api.framework import CPUPlace, _test_eager_guard, get_default_dtype, in_dynamic_mode, set_default_dtype
+from python_api.indexing import *  # type: ignore[assignment]  # noqa: F403  goes before an operator of the table
+from python_api.manipulation import *  # noqa: F403
+from python_api.statistics import *  # noqa: F403
 
 __version__ = "0.1.0"
 
@@ -114,4 +117,7 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-__all__ += _functions.__all__
+__all__ += indexing.__all__
+__all__ += manipulation.__all__
+__all__ += statistics.__all__
+__all__ += [_name for _name in _functions.__all__ if _name not in __all__]

@@ -365,6 +365,18 @@ CASES: dict[str, Case] = {
     "copy": Case(overwritten, shapes(((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), ()), ((), ()),
             ((0, 3), (3,))), mixed=True,
                  refused=((Call(((2, 3), (2,))), ValueError), (Call(((3,), (2, 3))), ValueError))),
+    # ---- statistics, sorting, manipulation: the others have tests of their own ----------------------------------------------------------
+    "cumsum": Case(lambda x, axis=None: np.cumsum(x, axis), calls=(
+        Call(((2, 3),), {"axis": 1}), Call(((3,),)), Call(((2, 0),), {"axis": 0}), Call(((2, 3),), {"axis": -2}))),
+    "sort": Case(lambda x, axis=-1, descending=False: np.flip(np.sort(x, axis), axis) if descending else np.sort(x, axis), kinds="biuf",
+                 domains=(SEPARATE,), calls=(Call(((2, 3),)), Call(((3, 2),), {"axis": 0, "descending": True}), Call(((0, 2),)))),
+    "tril": Case(lambda x, diagonal=0: np.tril(x, diagonal), calls=(
+        Call(((3, 4),)), Call(((2, 3, 3),), {"diagonal": -1}), Call(((0, 2),)))),
+    "triu": Case(lambda x, diagonal=0: np.triu(x, diagonal), calls=(
+        Call(((3, 4),)), Call(((2, 3, 3),), {"diagonal": 1}), Call(((0, 2),)))),
+    "tile": Case(lambda x, repeat_times: np.tile(x, repeat_times), calls=(
+        Call(((2, 3),), {"repeat_times": [2, 1]}), Call(((3,),), {"repeat_times": [2, 2]}), Call(((2, 3),), {"repeat_times": [0]}),
+        Call(((),), {"repeat_times": [2]}))),
 }
 
 # Rows without a public name. They run below the public ones, whose derivatives (of order 2 and 3) go through them.
@@ -375,6 +387,13 @@ HIDDEN = {
     "assign": "reshape", "scatter_sum": "gather", "reverse_axes": "t",
     # Tested with indexing, in test_indexing and test_views.
     "getitem": None, "pick": None, "setitem": None, "put": None, "view": None, "region_write": None,
+    # Tested in test_ops_statistics and test_ops_manipulation, whose cases have several results, lists of indices, or NaN.
+    **dict.fromkeys((
+        "amax", "amin", "argmax", "argmin", "argsort", "bincount", "bucketize", "count_nonzero", "cummax", "cummin", "cumprod", "diagonal",
+        "expand", "histogram", "histogram_bin_edges", "index_add", "index_fill", "index_put", "isin", "kthvalue", "logcumsumexp",
+        "logsumexp",
+        "masked_fill", "masked_scatter", "mode", "pad_constant", "put_along_axis", "reduce_along_axis", "scatter", "scatter_nd_add",
+        "searchsorted", "std", "topk", "var")),
 }
 
 

@@ -79,7 +79,7 @@ class Watched:
         assert (hooks_on_one or self.calls == [[2, 2], [2, 2]])
 
 
-IN_PLACE = [op for op in OPS if op.inplace]
+IN_PLACE = [op for op in OPS if op.inplace and (op.public or op.name in ("setitem", "put"))]
 KINDS = ["constant", "leaf", "non-leaf", "view", "transposed view", "view of leaf", "retained", "int"]
 TWO = {op.name for op in IN_PLACE if len(op.tensors) > 1}
 FLOATING = {op.name for op in IN_PLACE if op.dtypes == "float"} | {"softmax"}

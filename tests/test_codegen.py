@@ -173,7 +173,7 @@ def test_the_reference_page_names_every_operator():
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_signatures_and_docstrings(form):
     op = form.op
-    function = getattr(python_api, form.function)
+    function = getattr(eager_core, form.function)       # python_api may have one that calls it
     shown = inspect.signature(function).parameters
     assert list(shown) == [p.name for p in op.params]
     assert [p.default is inspect.Parameter.empty for p in shown.values()] == [p.default is None for p in op.params]
@@ -209,11 +209,11 @@ def test_stubs_tell_what_exists():
         if callable(member) and not name.startswith("_"):
             assert name in methods, name
     for name, node in functions.items():
-        shown = inspect.signature(getattr(python_api, name)).parameters
+        shown = inspect.signature(getattr(eager_core, name)).parameters
         assert [a.arg for a in node.args.args] == list(shown), name
         defaults = [p.default for p in shown.values() if p.default is not inspect.Parameter.empty]
         assert [ast.literal_eval(d) for d in node.args.defaults] == defaults, name
-        assert ast.get_docstring(node) == inspect.getdoc(getattr(python_api, name)), name
+        assert ast.get_docstring(node) == inspect.getdoc(getattr(eager_core, name)), name
 
 
 def test_packages_are_marked_as_typed():

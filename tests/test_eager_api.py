@@ -309,10 +309,18 @@ def target_and_arguments(name):
     kind = "bool" if op.dtypes == "bool" else "int64" if op.name.startswith("bitwise") else "float64"
     values = np.array([[1, 1, 1]], dtype=kind) if kind != "float64" else np.array([[0.25, 0.5, 0.75]])
     target = Named(values)
-    others = {"reshape2_": [None], "clip_": [None, None], "index_put_": [const([7.0])]}.get(
+    row, places = const(values), const([0], "int64")
+    others = {"reshape2_": [None], "clip_": [None, None], "index_put_": [const([7.0])], "cumsum_": [], "cumprod_": [],
+              "scatter_": [places, row], "index_add_": [places, row], "index_fill_": [places, const(2.0)],
+              "masked_fill_": [const([True, True, False], "bool"), const(2.0)],
+              "masked_scatter_": [const([True, True, False], "bool"), row],
+              "put_along_axis_": [const([[0, 0, 0]], "int64"), row]}.get(
         name, [const(values, kind)] * (len(ARGS[name]) - 1))
     attributes = {"reshape2_": ["shape", [3, 1]], "transpose2_": ["axis", [1, 0]], "unsqueeze2_": ["axes", [0]],
-                  "cast_": ["out_dtype", "float64"], "set_value_": ["index", 0], "index_put_": ["index", np.array([0])]}.get(name, [])
+                  "cast_": ["out_dtype", "float64"], "set_value_": ["index", 0], "index_put_": ["indices", (places,)],
+                  "cumsum_": ["axis", 0],
+                  "cumprod_": ["dim", 0], "index_add_": ["axis", 0], "index_fill_": ["axis", 0], "put_along_axis_": ["axis", 0]}.get(
+                      name, [])
     return target, others, attributes
 
 
@@ -367,6 +375,10 @@ def test_s1_10_methods_too(name):
     if name in ("reshape_", "clip_"):
         others = []
     values = [] if name in ("scale_",) else attributes[1::2]
+    if name in ("index_add_", "index_fill_"):
+        others.insert(1, values.pop())          # index, axis, value
+    if name == "index_put_":
+        others, values = values, others
     assert getattr(target, name)(*others, *values) is target
     assert target.note == 1
     assert target.inplace_version == 1

@@ -130,8 +130,10 @@ class Compiler:
             return f"shape_of(node, {self.slot(node.value.id, True)})"
         if isinstance(node, ast.Name) and node.id in self.attributes and node.id not in self.tensors:
             k, kind = self.attributes[node.id], self.kinds.get(node.id, "float")
-            if kind in ("axes", "ints", "object"):
+            if kind in ("axes", "ints", "object", "str"):
                 return f"object_of(node, {k})"
+            if k > 2:
+                self.fail(f"a node keeps three numbers, so {node.id!r} must come earlier or be of kind object")
             return {"int": f"node.attrs[{k}].i", "bool": f"node.attrs[{k}].i != 0"}.get(kind, f"node.attrs[{k}].f")
         if isinstance(node, ast.Constant):
             return repr(node.value)

@@ -55,7 +55,7 @@ def kernel_code(op: Op, ufuncs: list[str], arrays: list[str]) -> str:
     return str(ufuncs.index(op.kernel)) if op.kernel else "0"
 
 
-VIEWS = ["RESHAPE", "TRANSPOSE", "SQUEEZE", "UNSQUEEZE", "FLATTEN", "SWAP_LAST"]
+VIEWS = ["RESHAPE", "TRANSPOSE", "SQUEEZE", "UNSQUEEZE", "FLATTEN", "SWAP_LAST", "DIAGONAL"]
 SETS = ["INDEX", "ALL"]
 
 
@@ -161,11 +161,11 @@ def doors(ops: tuple[Op, ...]) -> str:
     lines = [f"/* {BANNER} */", "#define DOOR(door, name, op, inplace) \\",
              "    static PyObject *door##_##name(PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names) \\",
              "    { return eager_##door(op, inplace, self, args, n, names); }", ""]
-    tables: dict[str, list[str]] = {"method": [], "function": [], "entry": []}
+    tables: dict[str, list[str]] = {"method": [], "function": [], "entry": [], "internal": []}
 
-    def add(door: str, form: Form, name: str, shown: str, doc: str) -> None:
+    def add(door: str, form: Form, name: str, shown: str, doc: str, table: str = "") -> None:
         lines.append(f"DOOR({door}, {name}, {form.number}, {int(form.inplace)})")
-        tables[door].append(
+        tables[table or door].append(
             f"    {{{c_string(shown)}, (PyCFunction)(void *){door}_{name}, METH_FASTCALL | METH_KEYWORDS, {c_string(doc)}}},")
 
     for form in forms(ops):
@@ -176,6 +176,13 @@ def doors(ops: tuple[Op, ...]) -> str:
             shown = f"eager_api_{form.entry}"
             inputs = "".join(f"{name}, " for name in form.entry_inputs)
             add("entry", form, form.entry, shown, f"{shown}({inputs}{'/, ' * bool(inputs)}*attributes)\n--\n\n{form.entry_doc}")
+    for number, op in enumerate(ops):
+        if op.family == "array" and not op.public:
+            # For gradient helpers and operators put together in Python.
+            for inplace in ([False] if op.functional else []) + ([True] if op.inplace else []):
+                name = op.name + "_" * inplace
+                form = Form(op, number, inplace, name, "", "")
+                add("function", form, name, name, f"{name}({form.arguments})\n--\n\n{form.doc}", "internal")
     for door, rows in tables.items():
         lines += ["", f"static PyMethodDef eager_{door}_defs[] = {{", *rows, "    {NULL, NULL, 0, NULL}", "};"]
     return "\n".join(lines) + "\n"

@@ -122,7 +122,7 @@ class Op:
 def default_number(p: Param) -> float:
     if p.kind == "dtype":
         return -1.0
-    if p.default in (None, "None", "False"):
+    if p.default in (None, "None", "False") or p.kind in ("str", "ints", "axes", "object"):
         return 0.0
     return 1.0 if p.default == "True" else float(p.default)
 

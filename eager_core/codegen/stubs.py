@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from .forms import Form, forms
 from .model import Op, Param
@@ -87,13 +88,32 @@ def methods(ops: tuple[Op, ...], taken: set[str]) -> list[str]:
     return lines
 
 
+COMPOSITES = Path(__file__).resolve().parents[2] / "python_api"
+
+
+def composites(taken: set[str]) -> list[str]:
+    """Methods that python_api puts together from others: functions under ``@composite``, whose first argument is the tensor itself."""
+    lines: list[str] = []
+    for path in sorted(COMPOSITES.glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.FunctionDef) or "composite" not in map(ast.unparse, node.decorator_list) or node.name in taken:
+                continue
+            if node.args.args:
+                node.args.args[0].annotation = None
+            arguments = ast.unparse(node.args).replace(": Name=", ": str | None = ")
+            lines += ["", *definition(node.name, [arguments], ast.unparse(node.returns or ast.Name("Any")),
+                                      ast.get_docstring(node) or "", "    ")]
+    return lines
+
+
 def tensor_class(banner: str, template: str, ops: tuple[Op, ...]) -> str:
     """Put the methods where the hand-written part has the line ``# operators``."""
     mark = "    # operators\n"
     before, after = template.split(mark)
     taken = {member.name for node in ast.parse(before + after).body if isinstance(node, ast.ClassDef) and node.name == "Tensor"
              for member in node.body if isinstance(member, ast.FunctionDef)}
-    return "\n".join([f"# {banner}", before.rstrip("\n"), *methods(ops, taken)]) + "\n\n" + after
+    made = {line.split("(")[0].removeprefix("    def ") for line in composites(taken) if line.startswith("    def ")}
+    return "\n".join([f"# {banner}", before.rstrip("\n"), *methods(ops, taken | made), *composites(taken)]) + "\n\n" + after
 
 
 def names_of(banner: str, table: str) -> str:

@@ -14,8 +14,9 @@ from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
 from python_api import dtypes
 from python_api.framework import as_dtype
+from python_api.manipulation import pad
 
-__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "relu", "sigmoid", "softmax", "tanh"]
+__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "pad", "relu", "sigmoid", "softmax", "tanh"]
 
 
 def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:

@@ -1,0 +1,88 @@
+"""Operators that need no kernel: plain Python functions of other operators, which give them their gradients of every order.
+
+``@composite`` makes a function a method of Tensor under its own name, self being the first argument. As a function it is public where its
+module's ``__all__`` names it.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from eager_core import Tensor, attach_methods
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+COMPOSITES: dict[str, Callable[..., Any]] = {}       # functions by public name
+
+
+@overload
+def composite(made: Function, /) -> Function: ...
+@overload
+def composite(made: None = None, /, *, method: bool = True) -> Callable[[Function], Function]: ...
+def composite(made: Any = None, /, *, method: bool = True) -> Any:
+    """Make a function an operator: a method of Tensor, if it has that form, and listed in COMPOSITES."""
+    if made is None:
+        return lambda later: _register(later, method)
+    return _register(made, method)
+
+
+def _register(made: Function, method: bool) -> Function:
+    COMPOSITES[made.__name__] = made
+    if method:
+        attach_methods({made.__name__: made})
+    return made
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------------------------
+
+def tensor(x: Any, name: str, caller: str) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"(InvalidType) {caller}(): argument '{name}' must be Tensor, but got {type(x).__name__}")
+    return x
+
+
+def tensors(x: Any, name: str, caller: str) -> list[Tensor]:
+    if not isinstance(x, list | tuple) or not x or not all(isinstance(t, Tensor) for t in x):
+        raise ValueError(f"(InvalidArgument) {caller}(): argument '{name}' must be list of Tensors")
+    return list(x)
+
+
+def integer(value: Any, name: str, caller: str) -> int:
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value.item() if isinstance(value, Tensor | np.ndarray) and value.size == 1 else value)
+    except TypeError:
+        pass
+    raise TypeError(f"(InvalidType) {caller}(): {name} must be int, but got {type(value).__name__}")
+
+
+def integers(value: Any, name: str, caller: str) -> list[int]:
+    """One integer stands for a list of it."""
+    if isinstance(value, Tensor | np.ndarray):
+        value = np.asarray(value.numpy() if isinstance(value, Tensor) else value).reshape(-1).tolist()
+    return [integer(v, name, caller) for v in (value if isinstance(value, list | tuple) else (value,))]
+
+
+def axis_of(axis: Any, ndim: int, caller: str, name: str = "axis") -> int:
+    """Return the axis counted from the front."""
+    axis = integer(axis, name, caller)
+    bound = max(ndim, 1)
+    if not -bound <= axis < bound:
+        raise np.exceptions.AxisError(f"(OutOfRange) {caller}(): {name} {axis} is out of range for a tensor of {ndim} axes; "
+                                      f"expected {-bound} to {bound - 1}")
+    return int(axis % bound)
+
+
+def axes_of(axis: Any, ndim: int, caller: str, name: str = "axis") -> list[int]:
+    axes = [axis_of(a, ndim, caller, name) for a in integers(axis, name, caller)]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"(InvalidArgument) {caller}(): an axis is given twice in {name} {axis}")
+    return axes
+
+
+def part(x: Tensor, axis: int, index: Any) -> Tensor:
+    """x indexed along one axis."""
+    return x[(slice(None),) * axis + (index,)]
