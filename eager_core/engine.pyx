@@ -72,7 +72,7 @@ cdef struct Commit:              # a gradient for a leaf or for a retained one, 
     PyObject *gradient           # Tensor, or a list of pieces
 
 cdef enum:
-    FEW = 16                     # nodes of a small graph: no memory is asked for
+    FEW = 8                      # nodes of a small graph: no memory is asked for
 
 
 cdef inline GradNode edge_of(GradNode node, int i):
@@ -105,9 +105,9 @@ cdef class Run:
     cdef NodeState *states
     cdef SlotState *slots
     cdef Commit *commits
-    cdef NodeState[16] few_states
-    cdef SlotState[16] few_slots
-    cdef Commit[16] few_commits
+    cdef NodeState[8] few_states
+    cdef SlotState[8] few_slots
+    cdef Commit[8] few_commits
     cdef Py_ssize_t n_states, room, n_slots, slot_room, n_commits, commit_room
     cdef dict foreign                # id(node) -> number
     cdef bint retain_graph, create_graph, partial
@@ -274,7 +274,8 @@ cdef class Run:
         cdef PyObject *sum_of_both
         if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
             return 0
-        g = fit(g, source, target, slot)
+        if slot != 0 or g.layout is not target.out_layout or g.dtype != target.out_dtype:
+            g = fit(g, source, target, slot)
         place = &self.slots[self.states[self.find(target)].first_slot + slot]
         if place.dense == NULL:
             Py_INCREF(g)
@@ -506,7 +507,7 @@ cdef class Run:
         return 0
 
     cdef int execute(self) except -1:
-        cdef Py_ssize_t[16] few_ready
+        cdef Py_ssize_t[8] few_ready
         cdef Py_ssize_t *ready = few_ready
         cdef Py_ssize_t n = 0, at, behind_at, left = self.n_states
         cdef int i

@@ -31,6 +31,12 @@ cdef TensorBase saved_operand(GradNode node, int k):
                          node.out_dtype if node.out_dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
 
 
+cdef TensorBase with_operand(int op, TensorBase left, GradNode node, int k):
+    if node.saved[k].layout == NULL and left.dtype < EAGER_COMPLEX64 and node.attrs[1].f == 0.0:
+        return call_number(op, left, node.attrs[0].f, False)
+    return call_2(op, left, conj(saved_operand(node, k)))
+
+
 cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot):
     if grads[slot] != NULL:
         return <TensorBase>grads[slot]

@@ -81,6 +81,12 @@ class Compiler:
             op = _BINARY[type(node.op)]
             if self.is_number(node.right):
                 return f"call_number({op}, {self.tensor(node.left)}, {self.number(node.right)}, False)"
+            operand = self.conjugate_operand(node.right)
+            if operand:
+                left, before = self.tensor(node.left), list(self.used)
+                k = self.slot(operand, False)
+                self.used = before              # with_operand recovers it by itself
+                return f"with_operand({op}, {left}, node, {k})"
             if self.is_number(node.left):
                 return f"call_number({op}, {self.tensor(node.right)}, {self.number(node.left)}, True)"
             return f"call_2({op}, {self.tensor(node.left)}, {self.tensor(node.right)})"
@@ -90,6 +96,13 @@ class Compiler:
             return self.call(node)
         self.fail(f"cannot compile {ast.unparse(node)!r}")
         return ""
+
+    def conjugate_operand(self, node: ast.expr) -> str:
+        """The operand y of an expression conj(y): it may have been a Python number, which then stays one."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "conj"):
+            return ""
+        name = node.args[0]
+        return name.id if isinstance(name, ast.Name) and self.kinds.get(name.id) == "operand" else ""
 
     def name(self, name: str) -> str:
         if name == self.gradient or re.fullmatch(r"grad_[1-9]", name):
