@@ -76,7 +76,8 @@ cdef struct Attr:
 # What trace_op runs. One kind at a time.
 cdef enum JobKind:
     JOB_NONE                 # nothing moves: views, results adopted from NumPy
-    JOB_LOOP                 # loop(args, dims, steps, data): one flat loop, or a gufunc with its core dimensions
+    JOB_LOOP                 # loop(args, dims, steps, data): one flat loop over dims[0] elements
+    JOB_GUFUNC               # the same with core dimensions: a stack of matrix products
     JOB_PLAN                 # an n-dimensional loop
     JOB_ROWS                 # rows(args[0], args[1], args[2], dims[0], dims[1])
     JOB_REDUCE               # fill the result, run the plan that accumulates into it, divide

@@ -3,7 +3,7 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport invalid_argument
 from eager_core.kernel_tables cimport ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, shape_text
-from eager_core.op cimport FAMILY_MATMUL, JOB_LOOP, OpCall, op_name, register_rule
+from eager_core.op cimport FAMILY_MATMUL, JOB_GUFUNC, OpCall, op_name, register_rule
 from eager_core.rules_common cimport Kernel, find_kernel, keep_python, operand, promoted, result, writable
 from eager_core.tensor cimport TensorBase, as_array
 
@@ -101,7 +101,7 @@ cdef int rule_matmul(OpCall *c) except -1:
     c.job.steps[1] = _batch_step(y, right.batch_ndim, batch, &regular)
     if kernel.call == NULL or not regular:
         return _by_numpy(c, x, y, out)
-    c.job.kind = JOB_LOOP
+    c.job.kind = JOB_GUFUNC
     c.job.loop = kernel.call
     c.job.data = kernel.data
     c.job.args[0] = x.data

@@ -1,3 +1,4 @@
+from cpython.object cimport PyTypeObject
 from libc.stdint cimport int8_t, uint64_t
 
 from eager_core.grad_node cimport AccumulationNode, GradNode
@@ -33,7 +34,13 @@ cdef inline bint wants_grad(TensorBase t) noexcept:
     return (t.grad_node is not None and t.generation == t.root.generation) or not t.root._stop_gradient
 
 cdef void register_tensor_type(type public)
-cdef bint is_tensor(object o) noexcept
+cdef PyTypeObject *public_type                  # the public class, once it is registered
+
+cdef extern from "Python.h":
+    bint PyObject_TypeCheck(object o, PyTypeObject *tp) noexcept
+
+cdef inline bint is_tensor(object o) noexcept:
+    return PyObject_TypeCheck(o, public_type)
 cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype)       # a constant leaf
 cdef TensorBase empty_tensor(Layout layout, int dtype)                                  # contiguous, uninitialised
 cdef TensorBase number_tensor(double real, double imaginary, Layout layout, int dtype)  # one element, floating point or complex

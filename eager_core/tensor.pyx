@@ -18,7 +18,6 @@ cdef extern from *:
     { return ((PyTypeObject *)base)->tp_new(type, no_arguments, NULL); }
     """
     object eager_new(PyObject *base, PyTypeObject *tp, PyObject *no_arguments)
-    bint PyObject_TypeCheck(object o, PyTypeObject *tp) noexcept
     int PyArray_SetBaseObject(cnp.ndarray array, PyObject *base) except -1
 
 cdef extern from "numpy/arrayobject.h":
@@ -36,21 +35,17 @@ cdef class TensorBase:
 
 # Results are of the public type, but are made by the base's constructor: the public one, which users may call, leaves an empty tensor,
 # and that costs time. The public type adds no field, so its objects may be made so.
-cdef PyTypeObject *_public = <PyTypeObject *>TensorBase
+public_type = <PyTypeObject *>TensorBase
 
 
 cdef void register_tensor_type(type public):
-    global _public
+    global public_type
     Py_INCREF(public)
-    _public = <PyTypeObject *>public
-
-
-cdef bint is_tensor(object o) noexcept:
-    return PyObject_TypeCheck(o, _public)
+    public_type = <PyTypeObject *>public
 
 
 cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype):
-    cdef TensorBase made = <TensorBase>eager_new(<PyObject *>TensorBase, _public, <PyObject *>_no_arguments)
+    cdef TensorBase made = <TensorBase>eager_new(<PyObject *>TensorBase, public_type, <PyObject *>_no_arguments)
     made.storage = storage
     made.layout = layout
     made.data = data

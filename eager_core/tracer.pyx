@@ -8,29 +8,55 @@ from eager_core._generated.op_ids cimport UFUNC_ADD
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport same_shape
-from eager_core.op cimport JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
+from eager_core.op cimport JOB_GUFUNC, JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport alias, as_array, empty_tensor
 
 
-cdef void run_job(Job *job) noexcept:
-    """Release the GIL, run the kernel, take the GIL back. Kernels cannot fail, and no Python object is touched in between.
+cdef enum:
+    # Elements (multiply-adds of a product) below which a kernel keeps the GIL: about a microsecond of work. Two threads with operators on 6
+    # floats make 12.6 million calls a second together when they keep it and 4.3 when they release it around each: most of the time
+    # goes into handing the GIL over. Two threads gain from the release from 1024 elements on for tanh, from some 8000 for a product
+    # (float64, 2 cores). `python benchmarks/threads.py` measures it.
+    KEEP_GIL_BELOW = 1024
 
-    The GIL is released for every size: two threads with small operators then interleave as Python code does, and the pair of calls
-    costs about 35 ns.
-    """
-    with nogil:
-        if job.kind == JOB_LOOP:
-            job.loop(job.args, job.dims, job.steps, job.data)
-        elif job.kind == JOB_PLAN:
-            eager_run_plan(&job.plan)
-        elif job.kind == JOB_ROWS:
-            job.rows(job.args[0], job.args[1], job.args[2], job.dims[0], job.dims[1])
-        else:
-            eager_run_plan(&job.init)
-            eager_run_plan(&job.plan)
-            if job.divide != NULL:
-                job.divide(job.args, job.dims, job.steps, job.divide_data)
+
+cdef inline Py_ssize_t _work(Job *job) noexcept:
+    cdef Py_ssize_t work = 1
+    cdef int i
+    if job.kind == JOB_LOOP:
+        return job.dims[0]
+    if job.kind == JOB_GUFUNC:
+        return job.dims[0] * job.dims[1] * job.dims[2] * job.dims[3]
+    if job.kind == JOB_ROWS:
+        return job.dims[0] * job.dims[1]
+    for i in range(job.plan.ndim):
+        work *= job.plan.shape[i]
+    return work
+
+
+cdef inline void _run(Job *job) noexcept nogil:
+    """Kernels cannot fail, and touch no Python object."""
+    if job.kind == JOB_LOOP or job.kind == JOB_GUFUNC:
+        job.loop(job.args, job.dims, job.steps, job.data)
+    elif job.kind == JOB_PLAN:
+        eager_run_plan(&job.plan)
+    elif job.kind == JOB_ROWS:
+        job.rows(job.args[0], job.args[1], job.args[2], job.dims[0], job.dims[1])
+    else:
+        eager_run_plan(&job.init)
+        eager_run_plan(&job.plan)
+        if job.divide != NULL:
+            job.divide(job.args, job.dims, job.steps, job.divide_data)
+
+
+cdef void run_job(Job *job) noexcept:
+    """Release the GIL, run the kernel, take the GIL back; a kernel too small to be worth it keeps the GIL (S1.12)."""
+    if _work(job) < KEEP_GIL_BELOW:
+        _run(job)
+    else:
+        with nogil:
+            _run(job)
 
 
 cdef int trace_op(OpCall *c) except -1:
