@@ -123,7 +123,8 @@ def gradients(ops: tuple[Op, ...], compilers: dict[str, Compiler], compiled: dic
         "from eager_core._generated.op_ids cimport *", "from eager_core.dtypes cimport EAGER_COMPLEX64",
         "from eager_core.dygraph cimport call_1, call_2, call_3, call_ints, call_number, call_object",
         "from eager_core.engine cimport register_backward", "from eager_core.grad_node cimport GradNode",
-        f"from eager_core.native_gradients cimport conj, give, gradient_of, object_of, saved_operand, shape_of, with_operand, {', '.join(native)}",
+        f"from eager_core.native_gradients cimport conj, give, gradient_of, object_of, saved_operand, shape_of, with_operand, "
+        f"{', '.join(native)}",
         "from eager_core.tensor cimport TensorBase", "",
     ]
     for op in ops:
