@@ -4,13 +4,14 @@ A row is tested by its case alone. What makes an operator different from its nei
 """
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import linalg, special
 
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "complex64", "complex128")
 
@@ -223,6 +224,54 @@ def calls(*many) -> tuple[Call, ...]:
     return tuple(Call(one, attrs) for one, attrs in many)
 
 
+def REGULAR(rng, shape, dtype):
+    """Matrices far from singular ones."""
+    return (ANY(rng, shape, dtype) + 4 * np.eye(*shape[-2:])).astype(dtype)
+
+
+def DEFINITE(rng, shape, dtype):
+    x = ANY(rng, shape, dtype)
+    return (x @ np.swapaxes(x.conj(), -1, -2) + np.eye(shape[-1])).astype(dtype)
+
+
+def ZEROS(rng, shape, dtype):
+    return np.zeros(shape, dtype)
+
+
+NOT_SQUARE = (Call(((2, 3),), domains=(ANY,)), ValueError), (Call(((3,),), domains=(ANY,)), ValueError)
+SINGULAR = ((Call(((2, 2),), domains=(ZEROS,)), ValueError),)
+
+
+def matrices(want, calls, refused=(), domains=(REGULAR,)) -> Case:
+    return Case(want, calls, "fc", domains, refused=refused)
+
+
+def solve(x, y, left=True):
+    if not left:
+        return np.swapaxes(np.linalg.solve(np.swapaxes(x, -1, -2), np.swapaxes(y, -1, -2)), -1, -2)
+    return np.linalg.solve(x, y[..., None])[..., 0] if y.shape == x.shape[:-1] else np.linalg.solve(x, y)
+
+
+def triangular_solve(x, y, upper=True, transpose=False, unitriangular=False):
+    t = np.triu(x) if upper else np.tril(x)
+    t = t - t * np.eye(x.shape[-1], dtype=x.dtype) + np.eye(x.shape[-1], dtype=x.dtype) if unitriangular else t
+    return np.linalg.solve(np.swapaxes(t, -1, -2) if transpose else t, y)
+
+
+def cholesky(x, upper=False):
+    lower = np.linalg.cholesky(x)
+    return np.swapaxes(lower.conj(), -1, -2) if upper else lower
+
+
+def matrix_exp(x):
+    stack = x.astype(np.result_type(x, np.float64)).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+    return np.array([linalg.expm(a) for a in stack]).reshape(x.shape).astype(x.dtype)
+
+
+def add_product(input, x, y, beta=1.0, alpha=1.0):
+    return x.dtype.type(beta) * input + x.dtype.type(alpha) * (x @ y)
+
+
 CASES: dict[str, Case] = {
     # ---- elementwise, one input
     "exp": floating(np.exp),
@@ -307,6 +356,38 @@ CASES: dict[str, Case] = {
         (((0, 3), (3, 2)), {}), (((2, 0), (0, 3)), {}), (((0, 2, 3), (3, 2)), {}), (((0,), (0,)), {}), (((1, 1), (1, 1)), {})),
         refused=((Call(((2, 3), (2, 3))), ValueError), (Call(((), (3,))), ValueError), (Call(((2, 2, 3), (3, 3, 2))), ValueError),
                  (Call(((3,), (4,))), ValueError)), symbol=operator.matmul, mixed=True),
+    # ---- linear algebra and complex numbers (decompositions with several results: test_ops_linalg)
+    "inverse": matrices(np.linalg.inv, shapes((3, 3), (2, 2, 2), (0, 0), (0, 2, 2), (1, 1)), NOT_SQUARE + SINGULAR),
+    "solve": matrices(solve, calls(
+        (((3, 3), (3, 2)), {}), (((2, 2, 2), (2, 2, 1)), {}), (((2, 2), (2,)), {}), (((2, 2, 2), (2, 2)), {}),
+        (((2, 1, 2, 2), (3, 2, 1)), {}),
+        (((2, 2), (3, 2)), {"left": False}), (((2, 2, 2), (1, 2)), {"left": False}), (((0, 0), (0, 2)), {})),
+        ((Call(((2, 3), (2, 1))), ValueError), (Call(((2, 2), (3, 1))), ValueError),
+         (Call(((2, 2), (2, 1)), domains=(ZEROS, ANY)), ValueError)), (REGULAR, ANY)),
+    "triangular_solve": matrices(triangular_solve, calls(
+        (((3, 3), (3, 2)), {}), (((2, 2, 2), (2, 2, 1)), {"upper": False}), (((2, 2), (2, 2)), {"transpose": True}),
+        (((2, 2), (2, 2, 1)), {"upper": False, "transpose": True}), (((3, 3), (3, 1)), {"unitriangular": True}), (((0, 0), (0, 2)), {})),
+        ((Call(((2, 3), (2, 1))), ValueError), (Call(((2, 2), (2,))), ValueError),
+         (Call(((2, 2), (2, 1)), domains=(ZEROS, ANY)), ValueError)), (REGULAR, ANY)),
+    "cholesky": matrices(cholesky, tuple(Call((shape,), {"upper": upper}, slopes=False) for shape in ((3, 3), (2, 2, 2), (0, 0))
+                                         for upper in (False, True)), NOT_SQUARE + SINGULAR, (DEFINITE,)),
+    "pinv": matrices(lambda x, rcond=1e-15, hermitian=False: np.linalg.pinv(x, rcond), calls(
+        (((3, 2),), {}), (((2, 2, 3),), {}), (((3, 3),), {"rcond": 1e-3})), NOT_SQUARE[1:]),
+    "det": matrices(np.linalg.det, shapes((3, 3), (2, 2, 2), (1, 1), (0, 2, 2)), NOT_SQUARE),
+    "slogdet": matrices(lambda x: np.stack([*np.linalg.slogdet(x)]), shapes((3, 3), (2, 2, 2), (1, 1), (0, 2, 2)), NOT_SQUARE),
+    "matrix_exp": matrices(matrix_exp, shapes((3, 3), (2, 2, 2), (0, 0)), NOT_SQUARE, (ANY,)),
+    "addmm": matrices(add_product, calls(
+        (((2, 2), (2, 3), (3, 2)), {}), (((2, 2), (2, 3), (3, 2)), {"beta": 0.5, "alpha": -2.0}), (((2,), (2, 3), (3, 2)), {}),
+        (((2, 1), (2, 0), (0, 2)), {})), ((Call(((2, 2), (2, 3), (2, 3))), ValueError), (Call(((3, 2), (2, 3), (3, 2))), ValueError)),
+        (ANY, ANY, ANY)),
+    "baddbmm": matrices(add_product, calls(
+        (((2, 2, 2), (2, 2, 3), (2, 3, 2)), {}), (((2, 2), (2, 2, 1), (2, 1, 2)), {"beta": 0.5, "alpha": -2.0})),
+        ((Call(((2, 2), (2, 3), (3, 2))), ValueError),), (ANY, ANY, ANY)),
+    "complex": Case(lambda real, imag: (real + 1j * imag).astype(np.result_type(real, np.complex64)), TWO, "f", refused=MISFIT),
+    "as_complex": Case(lambda x: x[..., 0] + x.dtype.type(1) * 1j * x[..., 1], shapes((3, 2), (2,), (2, 0, 2)), "f",
+                       refused=((Call(((2, 3),)), ValueError), (Call(((),)), ValueError))),
+    "angle": Case(np.angle, ONE, "fc", (NONZERO,)),
+    "isreal": unary(np.isreal),
     # ---- along an axis
     "softmax": Case(softmax, ROWS, "biuf", refused=BAD_ROWS, order=3),
     "log_softmax": Case(lambda x, axis=-1: np.log(softmax(x, axis)), ROWS, "biuf", refused=BAD_ROWS, order=3),
@@ -385,6 +466,11 @@ HIDDEN = {
     "reciprocal_grad": "reciprocal", "square_grad": "square", "softmax_grad": "softmax", "log_softmax_grad": "log_softmax",
             "unreduce": "sum",
     "assign": "reshape", "scatter_sum": "gather", "reverse_axes": "t",
+    # Tested with several results, in test_ops_linalg.
+    "svd": None, "eig": None, "qr_factor": None, "eigh_lower": None, "lu_factor": None, "lstsq_solution": None, "p_norm": None,
+    # Of complex numbers only.
+    "as_real": None,
+    "cofactor": "det", "cofactor_slope": "det",
     # Tested with indexing, in test_indexing and test_views.
     "getitem": None, "pick": None, "setitem": None, "put": None, "view": None, "region_write": None,
     # Tested in test_ops_statistics and test_ops_manipulation, whose cases have several results, lists of indices, or NaN.

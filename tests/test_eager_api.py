@@ -308,9 +308,12 @@ def target_and_arguments(name):
     op = next(op for op in OPS if name in (op.lowlevel + "_", op.lowlevel))
     kind = "bool" if op.dtypes == "bool" else "int64" if op.name.startswith("bitwise") else "float64"
     values = np.array([[1, 1, 1]], dtype=kind) if kind != "float64" else np.array([[0.25, 0.5, 0.75]])
+    if name == "baddbmm_":
+        values = values[None]
     target = Named(values)
     row, places = const(values), const([0], "int64")
-    others = {"reshape2_": [None], "clip_": [None, None], "index_put_": [const([7.0])], "cumsum_": [], "cumprod_": [],
+    others = {"addmm_": [const([[1.0]]), const(values)], "baddbmm_": [const([[[1.0]]]), const(values)],
+              "reshape2_": [None], "clip_": [None, None], "index_put_": [const([7.0])], "cumsum_": [], "cumprod_": [],
               "scatter_": [places, row], "index_add_": [places, row], "index_fill_": [places, const(2.0)],
               "masked_fill_": [const([True, True, False], "bool"), const(2.0)],
               "masked_scatter_": [const([True, True, False], "bool"), row],

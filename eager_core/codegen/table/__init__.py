@@ -17,6 +17,6 @@ Gradients of complex operators follow the convention of the references (S9.27): 
 from __future__ import annotations
 
 from ..model import Op
-from . import core, manipulation, scattering, sorting, statistics
+from . import core, linalg, manipulation, scattering, sorting, statistics
 
-OPS: tuple[Op, ...] = (*core.OPS, *statistics.OPS, *sorting.OPS, *manipulation.OPS, *scattering.OPS)
+OPS: tuple[Op, ...] = (*core.OPS, *statistics.OPS, *sorting.OPS, *manipulation.OPS, *scattering.OPS, *linalg.OPS)
