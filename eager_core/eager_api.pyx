@@ -53,6 +53,7 @@ cdef extern from "Python.h":
 cdef extern from "_generated/op_doors.h":
     PyMethodDef *eager_method_defs
     PyMethodDef *eager_function_defs
+    PyMethodDef *eager_internal_defs
     PyMethodDef *eager_entry_defs
 
 register_rows(eager_op_rows, N_OPS)
@@ -773,6 +774,10 @@ cdef int _attach() except -1:
     definition = eager_function_defs
     while definition.ml_name != NULL:
         FUNCTIONS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "python_api")
+        definition += 1
+    definition = eager_internal_defs
+    while definition.ml_name != NULL:
+        gradient_helpers.OPS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "eager_core")
         definition += 1
     definition = eager_entry_defs
     while definition.ml_name != NULL:

@@ -19,7 +19,7 @@ from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport (
-    FAMILY_BINARY, FAMILY_GETITEM, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, FAMILY_VIEW, OpCall, begin_call, op_row,
+    FAMILY_BINARY, FAMILY_BROADCAST, FAMILY_GETITEM, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, FAMILY_VIEW, OpCall, begin_call, op_row,
 )
 from eager_core.storage cimport bump_region
 from eager_core.tracer cimport add_into_region, add_same, contiguous_copy, fill, fill_region
@@ -152,7 +152,8 @@ cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
     cdef int dtype = target.out_dtype if slot == 0 else target.output_dtype(slot), family
     if not same_shape(g.layout, layout):
         family = FAMILY_NODE if source is None or source.row == NULL else source.row.family
-        if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and source.row.id != OP_REGION_WRITE:
+        if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and family != FAMILY_BROADCAST and (
+                source.row.id != OP_REGION_WRITE):
             invalid_argument(f"{source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
                              "Was the shape of the value changed after it was used?")
         g = sum_to(g, layout)

@@ -10,6 +10,7 @@ from .model import KINDS, Op, default_number
 from .table import OPS
 
 BANNER = "Made from eager_core/codegen/table.py. Do not edit."
+ARRAY_FAMILIES = ("array", "broadcast")
 UFUNC_FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "matmul")
 
 
@@ -40,7 +41,7 @@ def ufunc_names(ops: tuple[Op, ...]) -> list[str]:
 
 
 def array_names(ops: tuple[Op, ...]) -> list[str]:
-    return sorted({op.kernel for op in ops if op.family == "array"})
+    return sorted({op.kernel for op in ops if op.family in ARRAY_FAMILIES})
 
 
 def kernel_code(op: Op, ufuncs: list[str], arrays: list[str]) -> str:
@@ -50,7 +51,7 @@ def kernel_code(op: Op, ufuncs: list[str], arrays: list[str]) -> str:
         return f"{VIEWS.index(op.kernel[5:])}"
     if op.kernel.startswith("set:"):
         return f"{SETS.index(op.kernel[4:])}"
-    if op.family == "array":
+    if op.family in ARRAY_FAMILIES:
         return str(arrays.index(op.kernel))
     return str(ufuncs.index(op.kernel)) if op.kernel else "0"
 
@@ -161,7 +162,7 @@ def doors(ops: tuple[Op, ...]) -> str:
     lines = [f"/* {BANNER} */", "#define DOOR(door, name, op, inplace) \\",
              "    static PyObject *door##_##name(PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names) \\",
              "    { return eager_##door(op, inplace, self, args, n, names); }", ""]
-    tables: dict[str, list[str]] = {"method": [], "function": [], "entry": []}
+    tables: dict[str, list[str]] = {"method": [], "function": [], "internal": [], "entry": []}
 
     def add(door: str, form: Form, name: str, shown: str, doc: str) -> None:
         lines.append(f"DOOR({door}, {name}, {form.number}, {int(form.inplace)})")
@@ -176,6 +177,12 @@ def doors(ops: tuple[Op, ...]) -> str:
             shown = f"eager_api_{form.entry}"
             inputs = "".join(f"{name}, " for name in form.entry_inputs)
             add("entry", form, form.entry, shown, f"{shown}({inputs}{'/, ' * bool(inputs)}*attributes)\n--\n\n{form.entry_doc}")
+    for number, op in enumerate(ops):
+        if not op.public and op.functional and op.family in ARRAY_FAMILIES:
+            # Not offered to users; gradient helpers call them by name.
+            lines.append(f"DOOR(function, {op.name}, {number}, 0)")
+            tables["internal"].append(
+                f"    {{{c_string(op.name)}, (PyCFunction)(void *)function_{op.name}, METH_FASTCALL | METH_KEYWORDS, {c_string(op.doc)}}},")
     for door, rows in tables.items():
         lines += ["", f"static PyMethodDef eager_{door}_defs[] = {{", *rows, "    {NULL, NULL, 0, NULL}", "};"]
     return "\n".join(lines) + "\n"
