@@ -54,6 +54,7 @@ from python_api.dtypes import (
     uint64,
 )
 from python_api.framework import CPUPlace, _test_eager_guard, get_default_dtype, in_dynamic_mode, set_default_dtype
+from python_api.sampling import bernoulli, binomial, log_normal, poisson, standard_gamma
 
 __version__ = "0.1.0"
 
@@ -64,6 +65,8 @@ __all__ = [
     "arange",
     "assign",
     "autograd",
+    "bernoulli",
+    "binomial",
     "bool",
     "clone",
     "complex64",
@@ -86,12 +89,14 @@ __all__ = [
     "is_grad_enabled",
     "is_tensor",
     "linspace",
+    "log_normal",
     "nn",
     "no_grad",
     "normal",
     "numel",
     "ones",
     "ones_like",
+    "poisson",
     "rand",
     "rand_like",
     "randint",
@@ -104,6 +109,7 @@ __all__ = [
     "set_grad_enabled",
     "set_printoptions",
     "shape",
+    "standard_gamma",
     "standard_normal",
     "to_tensor",
     "uint8",

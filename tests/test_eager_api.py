@@ -306,13 +306,16 @@ class Named(eager_core.Tensor):
 def target_and_arguments(name):
     """Arguments with which the in-place entry point `name` succeeds; the target first."""
     op = next(op for op in OPS if name in (op.lowlevel + "_", op.lowlevel))
-    kind = "bool" if op.dtypes == "bool" else "int64" if op.name.startswith("bitwise") else "float64"
+    kind = "bool" if op.dtypes == "bool" else "int64" if op.name.startswith("bitwise") or op.name in ("gcd", "lcm") else "float64"
     values = np.array([[1, 1, 1]], dtype=kind) if kind != "float64" else np.array([[0.25, 0.5, 0.75]])
+    values = values[0, :1] if op.name == "increment" else values
     target = Named(values)
     others = {"reshape2_": [None], "clip_": [None, None], "index_put_": [const([7.0])]}.get(
         name, [const(values, kind)] * (len(ARGS[name]) - 1))
     attributes = {"reshape2_": ["shape", [3, 1]], "transpose2_": ["axis", [1, 0]], "unsqueeze2_": ["axes", [0]],
-                  "cast_": ["out_dtype", "float64"], "set_value_": ["index", 0], "index_put_": ["index", np.array([0])]}.get(name, [])
+                  "cast_": ["out_dtype", "float64"], "set_value_": ["index", 0],
+                  "polygamma_": ["n", 2], "multigammaln_": ["p", 1], "geometric_": ["probs", 0.5],
+                  "index_put_": ["index", np.array([0])]}.get(name, [])
     return target, others, attributes
 
 
