@@ -53,6 +53,7 @@ cdef extern from "Python.h":
 cdef extern from "_generated/op_doors.h":
     PyMethodDef *eager_method_defs
     PyMethodDef *eager_function_defs
+    PyMethodDef *eager_internal_defs
     PyMethodDef *eager_entry_defs
     PyMethodDef *eager_internal_defs
 
@@ -66,6 +67,9 @@ rules_array.register_array_functions([array_kernels.find(name) for name in gener
 cdef object call_method(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
     """x.op(...): the public signature without its first parameter."""
     cdef OpCall c
+    if n < 0:
+        # CPython 3.11's specialised call of Tensor.exp(), without the tensor, passes -1 arguments and no self.
+        raise TypeError(f"{op_row(op).name.decode()}() is a method and needs a tensor to be called on")
     begin_call(&c, op_row(op), inplace)
     try:
         if n == 0 and names == NULL and c.row.n_tensors == 1 and c.row.n_attrs == 0:

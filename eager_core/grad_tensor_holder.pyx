@@ -12,7 +12,7 @@ from eager_core.eager_utils cimport gradient_edge, view_node
 from eager_core.errors cimport invalid_argument
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport same_shape, shape_list, shape_text
-from eager_core.op cimport FAMILY_BINARY, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, OpCall, begin_call, op_row
+from eager_core.op cimport FAMILY_BINARY, FAMILY_BROADCAST, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, OpCall, begin_call, op_row
 from eager_core.tensor cimport alias, empty_tensor, number_tensor, wants_grad
 from eager_core.tracer cimport add_into_region, contiguous_copy, fill, fill_region
 
@@ -93,7 +93,8 @@ cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
     cdef int dtype = target.out_dtype if slot == 0 else target.output_dtype(slot), family
     if not same_shape(g.layout, layout):
         family = FAMILY_NODE if source is None or source.row == NULL else source.row.family
-        if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and source.row.id != OP_REGION_WRITE:
+        if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and family != FAMILY_BROADCAST and (
+                source.row.id != OP_REGION_WRITE):
             invalid_argument(f"{source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
                              "Was the shape of the value changed after it was used?")
         g = sum_to(g, layout)

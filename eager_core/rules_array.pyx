@@ -10,10 +10,10 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from eager_core.dtypes cimport numpy_dtype
 from eager_core.op cimport (
-    Attr, FAMILY_ARRAY, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER, PARAM_OBJECT, keep,
-    register_rule,
+    Attr, FAMILY_ARRAY, FAMILY_BROADCAST, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER,
+    PARAM_OBJECT, keep, register_rule,
 )
-from eager_core.rules_common cimport result
+from eager_core.rules_common cimport number_of, result
 from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array, is_tensor
 
 cdef list _functions = []
@@ -84,9 +84,9 @@ cdef int rule_array(OpCall *c) except -1:
     cdef TensorBase made
     cdef int i
     function = _functions[c.row.kernel]
-    if c.scalar_at >= 0:
+    if c.scalar_at >= 0 and c.row.family != FAMILY_BROADCAST:
         _number_to_tensor(c)
-    arrays = [None if c.x[i] == NULL else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
+    arrays = [number_of(c) if i == c.scalar_at else None if c.x[i] == NULL else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
     attributes = _attributes(c)
     if c.row.n_tensors < 0:
         # The last attribute of an operator on a list is for backward: the shapes of the tensors.
@@ -118,3 +118,4 @@ cdef void _stage(OpCall *c, TensorBase made):
 
 
 register_rule(FAMILY_ARRAY, rule_array)
+register_rule(FAMILY_BROADCAST, rule_array)

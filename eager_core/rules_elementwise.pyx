@@ -157,8 +157,11 @@ cdef int _by_numpy(OpCall *c) except -1:
         no_loop(c, shape_giver.dtype)
     ufunc = ufunc_object(c.row.kernel)
     arguments = [number_of(c) if i == c.scalar_at else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]
-    if c.row.dtype_rule == RESULT_FLOAT and c.n == 1:
-        arguments[0] = arguments[0].astype(numpy_dtype(DTYPES[shape_giver.dtype].float_of), copy=False)     # and not float16
+    if c.row.dtype_rule == RESULT_FLOAT:                # and not float16
+        if c.n == 1:
+            arguments[0] = arguments[0].astype(numpy_dtype(DTYPES[shape_giver.dtype].float_of), copy=False)
+        elif DTYPES[promoted(c)].kind <= KIND_INT:
+            arguments = [a if i == c.scalar_at else a.astype(np.float64) for i, a in enumerate(arguments)]
     if c.n == 2 and c.scalar_at < 0:
         shape = broadcast(c, shape, (<TensorBase>c.x[1]).layout)
     samples = [a.reshape(-1)[:0] if i != c.scalar_at else a for i, a in enumerate(arguments)]

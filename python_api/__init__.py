@@ -82,6 +82,7 @@ from python_api.linalg import (
     vecdot,
 )
 from python_api.manipulation import *  # noqa: F403
+from python_api.sampling import bernoulli, binomial, log_normal, poisson, standard_gamma
 from python_api.statistics import *  # noqa: F403
 
 __version__ = "0.1.0"
@@ -93,6 +94,8 @@ __all__ = [
     "arange",
     "assign",
     "autograd",
+    "bernoulli",
+    "binomial",
     "bmm",
     "bool",
     "cdist",
@@ -130,6 +133,7 @@ __all__ = [
     "kron",
     "linalg",
     "linspace",
+    "log_normal",
     "matrix_transpose",
     "mm",
     "mv",
@@ -142,6 +146,7 @@ __all__ = [
     "ones_like",
     "outer",
     "pdist",
+    "poisson",
     "polar",
     "rand",
     "rand_like",
@@ -155,6 +160,7 @@ __all__ = [
     "set_grad_enabled",
     "set_printoptions",
     "shape",
+    "standard_gamma",
     "standard_normal",
     "tensordot",
     "to_tensor",

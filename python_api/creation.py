@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 
 from eager_core import Tensor, tensor_from_array
+from eager_core.array_kernels import random as _random_kernels
 from python_api import dtypes
 from python_api.framework import as_dtype, check_place, default_complex, default_float
 
@@ -330,6 +331,8 @@ class _Random:
 
 
 _random = _Random()
+draw = _random.draw
+_random_kernels.source = draw               # for the random in-place operators
 
 
 def seed(seed: int) -> None:

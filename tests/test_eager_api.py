@@ -306,10 +306,11 @@ class Named(eager_core.Tensor):
 def target_and_arguments(name):
     """Arguments with which the in-place entry point `name` succeeds; the target first."""
     op = next(op for op in OPS if name in (op.lowlevel + "_", op.lowlevel))
-    kind = "bool" if op.dtypes == "bool" else "int64" if op.name.startswith("bitwise") else "float64"
+    kind = "bool" if op.dtypes == "bool" else "int64" if op.name.startswith("bitwise") or op.name in ("gcd", "lcm") else "float64"
     values = np.array([[1, 1, 1]], dtype=kind) if kind != "float64" else np.array([[0.25, 0.5, 0.75]])
     if name == "baddbmm_":
         values = values[None]
+    values = values[0, :1] if op.name == "increment" else values
     target = Named(values)
     row, places = const(values), const([0], "int64")
     others = {"addmm_": [const([[1.0]]), const(values)], "baddbmm_": [const([[[1.0]]]), const(values)],
@@ -321,6 +322,7 @@ def target_and_arguments(name):
         name, [const(values, kind)] * (len(ARGS[name]) - 1))
     attributes = {"reshape2_": ["shape", [3, 1]], "transpose2_": ["axis", [1, 0]], "unsqueeze2_": ["axes", [0]],
                   "cast_": ["out_dtype", "float64"], "set_value_": ["index", 0], "index_put_": ["indices", (places,)],
+                  "polygamma_": ["n", 2], "multigammaln_": ["p", 1], "geometric_": ["probs", 0.5],
                   "cumsum_": ["axis", 0],
                   "cumprod_": ["dim", 0], "index_add_": ["axis", 0], "index_fill_": ["axis", 0], "put_along_axis_": ["axis", 0]}.get(
                       name, [])

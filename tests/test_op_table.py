@@ -35,7 +35,7 @@ def test_every_row_has_a_reference_and_every_reference_a_row():
 
 def doors(op, in_place=False):
     """The public ways to call an operator: (name, function of tensors and attributes)."""
-    name, listed = op.name + "_" * in_place, CASES[op.name].listed
+    mark, listed = "_" * (in_place and not op.bare), CASES[op.name].listed
 
     def entry(tensors, attrs):
         flat = []
@@ -46,10 +46,10 @@ def doors(op, in_place=False):
         return out[0] if isinstance(out, tuple) else out
 
     for other in (op.name, *op.aliases):
-        function = eager_core.FUNCTIONS[other + "_" * in_place]
+        function = eager_core.FUNCTIONS[other + mark]
         yield other, lambda tensors, attrs, function=function: function(*([list(tensors)] if listed else tensors), **attrs)
     if op.method:
-        yield "method", lambda tensors, attrs: getattr(tensors[0], name)(*tensors[1:], **attrs)
+        yield "method", lambda tensors, attrs: getattr(tensors[0], op.name + mark)(*tensors[1:], **attrs)
     yield "entry", entry
 
 

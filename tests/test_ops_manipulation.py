@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from op_checks import check, refused
 
+import eager_core
 import python_api as paddle
 import python_api.nn.functional as F
 
@@ -413,3 +414,13 @@ def test_integers_take_no_fractions():
     refused(TypeError, lambda: x.index_fill_(bad(0), 0, 1.5), x)
     x.masked_fill_(paddle.to_tensor(MASK), 7)
     np.testing.assert_array_equal(x.numpy(), np.where(MASK, 7, np.arange(12).reshape(3, 4)))
+
+
+@pytest.mark.parametrize("reduce", ["mul", "multiply", "mean", "amin", "amax"])
+def test_put_along_axis_of_the_table_refuses_ways_whose_gradient_it_does_not_have(reduce):
+    arr, indices, values = paddle.ones([2, 3]), paddle.to_tensor(np.array([[0, 1, 0]])), paddle.ones([1, 3])
+    for call in (lambda: eager_core.put_along_axis(arr, indices, values, 0, reduce),
+                 lambda: eager_core.eager_api_put_along_axis_(arr, indices, values, "axis", 0, "reduce", reduce)):
+        with pytest.raises(ValueError, match="assign or add"):
+            call()
+    assert arr.inplace_version == 0

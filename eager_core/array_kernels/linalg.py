@@ -313,37 +313,15 @@ def baddbmm(input: Array, x: Array, y: Array, beta: float, alpha: float) -> Arra
 
 # ---- complex numbers -------------------------------------------------------------------------------------------------------------------
 
-def complex_of(real: Array, imag: Array) -> Array:
-    for part in (real, imag):
-        if part.dtype.kind != "f":
-            raise TypeError(f"(InvalidType) complex(): the parts must be floating point, but one has dtype {part.dtype}")
-    try:
-        out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real, imag, np.complex64))
-    except ValueError:
-        raise ValueError("(InvalidArgument) Broadcast dimension mismatch. "
-                         f"complex(): shapes {list(real.shape)} and {list(imag.shape)}") from None
-    out.real, out.imag = real, imag
-    return out
-
-
 def as_complex(x: Array) -> Array:
     if x.dtype.kind != "f":
         raise TypeError(f"(InvalidType) as_complex(): the tensor must be floating point, but has dtype {x.dtype}")
     if x.ndim == 0 or x.shape[-1] != 2:
         raise ValueError(f"(InvalidArgument) as_complex(): the last axis must have length 2, but the shape is {list(x.shape)}")
-    return complex_of(x[..., 0], x[..., 1])
+    return np.ascontiguousarray(x).view(np.result_type(x.dtype, np.complex64))[..., 0].copy()
 
 
 def as_real(x: Array) -> Array:
     if x.dtype.kind != "c":
         raise TypeError(f"(InvalidType) as_real(): the tensor must be complex, but has dtype {x.dtype}")
     return np.stack([x.real, x.imag], axis=-1)
-
-
-def angle(x: Array) -> Array:
-    _inexact("angle", x)
-    return np.asarray(np.angle(x))
-
-
-def isreal(x: Array) -> Array:
-    return np.asarray(np.isreal(x))

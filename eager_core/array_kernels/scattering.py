@@ -231,3 +231,12 @@ def _start(reduce: str, dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "b":
         return reduce == "amin"
     return np.iinfo(dtype).max if reduce == "amin" else np.iinfo(dtype).min
+
+
+def put_or_add_along_axis(arr: Array, indices: Array, values: Array, axis: int, reduce: str | None, include_self: bool,
+                          broadcast: bool | None) -> Array:
+    """The ways to combine whose gradient does not need the values; the row's gradient is wrong for all others."""
+    if reduce not in (None, "assign", "add"):
+        raise ValueError(f"(InvalidArgument) put_along_axis(): this entry combines by assign or add, but got reduce={reduce!r}; "
+                         "python_api.put_along_axis knows the other ways")
+    return put_along_axis(arr, indices, values, axis, reduce, include_self, broadcast)

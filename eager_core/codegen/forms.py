@@ -57,6 +57,6 @@ def forms(ops: tuple[Op, ...]) -> Iterator[Form]:
         for inplace in ([False] if op.functional else []) + ([True] if op.inplace else []):
             low = op.lowlevel + "_" * inplace
             for name in (op.name, *op.aliases):
-                shown = name + "_" * inplace
+                shown = name + "_" * (inplace and not op.bare)
                 yield Form(op, number, inplace, shown, shown if op.method else "", "" if low in seen else low)
                 seen.add(low)

@@ -10,6 +10,7 @@ from .model import KINDS, Op, default_number
 from .table import OPS
 
 BANNER = "Made from eager_core/codegen/table.py. Do not edit."
+ARRAY_FAMILIES = ("array", "broadcast")
 UFUNC_FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "matmul")
 
 
@@ -40,7 +41,7 @@ def ufunc_names(ops: tuple[Op, ...]) -> list[str]:
 
 
 def array_names(ops: tuple[Op, ...]) -> list[str]:
-    return sorted({op.kernel for op in ops if op.family == "array"})
+    return sorted({op.kernel for op in ops if op.family in ARRAY_FAMILIES})
 
 
 def kernel_code(op: Op, ufuncs: list[str], arrays: list[str]) -> str:
@@ -50,7 +51,7 @@ def kernel_code(op: Op, ufuncs: list[str], arrays: list[str]) -> str:
         return f"{VIEWS.index(op.kernel[5:])}"
     if op.kernel.startswith("set:"):
         return f"{SETS.index(op.kernel[4:])}"
-    if op.family == "array":
+    if op.family in ARRAY_FAMILIES:
         return str(arrays.index(op.kernel))
     return str(ufuncs.index(op.kernel)) if op.kernel else "0"
 
@@ -178,7 +179,7 @@ def doors(ops: tuple[Op, ...]) -> str:
             inputs = "".join(f"{name}, " for name in form.entry_inputs)
             add("entry", form, form.entry, shown, f"{shown}({inputs}{'/, ' * bool(inputs)}*attributes)\n--\n\n{form.entry_doc}")
     for number, op in enumerate(ops):
-        if op.family == "array" and not op.public:
+        if op.family in ARRAY_FAMILIES and not op.public:
             # For gradient helpers and operators put together in Python.
             for inplace in ([False] if op.functional else []) + ([True] if op.inplace else []):
                 name = op.name + "_" * inplace

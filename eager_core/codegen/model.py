@@ -12,7 +12,7 @@ KINDS = {
 }
 TENSOR_KINDS = ("tensor", "operand", "tensors", "optional")
 FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "unreduce", "matmul", "rows", "cast", "view", "getitem", "setitem",
-            "array", "node")
+            "array", "broadcast", "node")
 DTYPE_RULES = ("same", "float", "bool", "real", "logical", "whole")
 
 
@@ -45,6 +45,7 @@ class Op:
     dtypes: str = "same"
     attributes: tuple[tuple[str, float], ...] = ()      # fixed attributes behind the public ones
     inplace: bool = False
+    bare: bool = False                                  # the in-place form has no underscore, as the reference's increment
     functional: bool = True
     method: bool = True
     public: bool = True
@@ -74,6 +75,7 @@ class Op:
         if isinstance(self.grad, dict):
             unknown = set(self.grad) - {p.name for p in self.tensors}
             require(not unknown, f"a gradient is given for {sorted(unknown)}, which are no tensor inputs")
+        require(not self.bare or not self.functional, "two forms of one name")
         if self.inplace:
             require(bool(self.tensors), "an in-place form needs a tensor to write to")
 

@@ -391,26 +391,9 @@ def addmm_grad_y(grad: Tensor, x: Tensor, alpha: float) -> Tensor:
 
 # ---- complex numbers -------------------------------------------------------------------------------------------------------------------
 
-def real_part(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return fit(OPS["real"](grad), shape)
-
-
-def imag_part(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return fit(OPS["imag"](grad), shape)
-
-
 def as_real(grad: Tensor) -> Tensor:
     return OPS["as_real"](grad)
 
 
 def as_complex(grad: Tensor) -> Tensor:
     return OPS["as_complex"](grad)
-
-
-def angle_grad(grad: Tensor, x: Tensor) -> Tensor:
-    if not is_complex(x):
-        return zeros_like(grad)
-    at_zero = x.equal(0.0)
-    safe = OPS["where"](at_zero, 1.0, x)
-    g = grad * 1j * safe / OPS["real"](safe * safe.conj())
-    return OPS["where"](at_zero, zeros_like(g), g)

@@ -1,22 +1,67 @@
 """Functions of neural networks, written with the library's own operators: differentiable to any order."""
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from eager_core import Tensor, log, relu, sigmoid, tanh, tensor_from_array
+from eager_core import (
+    Tensor,
+    celu,
+    elu,
+    elu_,
+    gelu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    hardtanh_,
+    leaky_relu,
+    leaky_relu_,
+    log,
+    log_sigmoid,
+    logsigmoid,
+    mish,
+    relu,
+    relu6,
+    relu_,
+    selu,
+    sigmoid,
+    softmax_,
+    softplus,
+    softshrink,
+    softsign,
+    swish,
+    tanh,
+    tanh_,
+    tanhshrink,
+    tensor_from_array,
+    thresholded_relu,
+    thresholded_relu_,
+)
 from eager_core import gather as _gather
 from eager_core import log_softmax as _log_softmax
 from eager_core import matmul as _matmul
+from eager_core import silu as _silu
+from eager_core import silu_ as _silu_in_place
 from eager_core import softmax as _softmax
 from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
-from python_api import dtypes
+from python_api import creation, dtypes
 from python_api.framework import as_dtype
 from python_api.manipulation import pad
 
-__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "pad", "relu", "sigmoid", "softmax", "tanh"]
+__all__ = [
+    "alpha_dropout", "celu", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "feature_alpha_dropout",
+    "gelu",
+    "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "linear",
+    "log_sigmoid", "log_softmax", "logsigmoid", "maxout", "mish", "mse_loss", "pad", "prelu", "relu", "relu6", "relu_", "rrelu", "selu", "sigmoid",
+    "silu", "softmax", "softmax_", "softplus", "softshrink", "softsign", "swiglu", "swish", "tanh", "tanh_", "tanhshrink",
+    "thresholded_relu",
+    "thresholded_relu_",
+]
 
 
 def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -293,3 +338,265 @@ def _floating(x: Tensor, name: str, caller: str, dtype: Any = None) -> Tensor:
     if wanted not in (dtypes.float32, dtypes.float64):
         raise TypeError(f"(InvalidType) {caller}(): {name} must be float32 or float64, but got {wanted.name}")
     return x if wanted == x.dtype else x.astype(wanted)
+
+
+# ---- activations of several tensors, or with noise ------------------------------------------------------------------------------------
+
+def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
+    """Return ``x * sigmoid(x)``; `inplace` writes it into `x`, a recorded write, and returns `x`."""
+    _check_tensor(x, "x", "silu")
+    return _silu_in_place(x) if inplace else _silu(x)
+
+
+def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None = None) -> Tensor:
+    """Return `x` where it is positive, else `x` times a learnt slope.
+
+    Parameters
+    ----------
+    x : Tensor, any shape, float32 or float64
+    weight : Tensor, shape () or (1,) or (channels,)
+        One slope, or one for each channel.
+    data_format : str
+        Channels are axis 1 if its second letter is C, as in ``"NCHW"``, else the last axis.
+    name : str, optional
+        No effect.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit, or the format is not known.
+    """
+    x = _floating(x, "x", "prelu")
+    _check_tensor(weight, "weight", "prelu")
+    if weight.ndim > 1:
+        raise ValueError(f"(InvalidArgument) prelu(): weight must have at most 1 axis, but has {weight.ndim}")
+    if weight.size > 1:
+        if data_format not in ("NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC"):
+            raise ValueError(f"(InvalidArgument) prelu(): unknown data_format {data_format!r}")
+        axis = 1 if data_format[1] == "C" else x.ndim - 1
+        if x.ndim < 2 or x.shape[axis] != weight.size:
+            raise ValueError(f"(InvalidArgument) prelu(): weight has {weight.size} elements, but x has shape {list(x.shape)}")
+        weight = weight.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    elif weight.ndim == 1 and x.ndim == 0:
+        weight = weight.reshape([])
+    return _where(x > 0.0, x, x * weight)
+
+
+def rrelu(x: Tensor, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, training: bool = True, name: str | None = None) -> Tensor:
+    """Return `x` where it is not negative, else `x` times a slope: drawn evenly for each element when training, else the mean slope.
+
+    Raises
+    ------
+    ValueError
+        Not ``0 <= lower <= upper <= 1``.
+    """
+    x = _floating(x, "x", "rrelu")
+    if not 0.0 <= lower <= upper <= 1.0:
+        raise ValueError(f"(InvalidArgument) rrelu(): lower and upper must satisfy 0 <= lower <= upper <= 1, but are {lower} and {upper}")
+    if not training:
+        return _where(x >= 0.0, x, x * ((lower + upper) / 2.0))
+    return _where(x >= 0.0, x, x * creation.uniform(x.shape, x.dtype, lower, upper))
+
+
+def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
+    """Return ``a * sigmoid(b)`` for the halves a and b of `x` along an axis of even length."""
+    x = _floating(x, "x", "glu")
+    a, b = _halves(x, axis, "glu")
+    return a * sigmoid(b)
+
+
+def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tensor:
+    """Return ``silu(x) * y``; without `y`, x and y are the halves of `x` along the last axis."""
+    x = _floating(x, "x", "swiglu")
+    if y is None:
+        x, y = _halves(x, -1, "swiglu")
+    return _silu(x) * y
+
+
+def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Tensor:
+    """Return the largest of every `groups` neighbouring channels.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., channels, ...)
+    groups : int
+        A divisor of the number of channels.
+    axis : int
+        The axis of channels.
+    name : str, optional
+        No effect.
+
+    Raises
+    ------
+    ValueError
+        The axis is out of range, or its length is not a multiple of `groups`.
+    """
+    x = _floating(x, "x", "maxout")
+    axis = _axis(x, axis, "maxout")
+    if groups < 1 or x.shape[axis] % groups:
+        raise ValueError(f"(InvalidArgument) maxout(): {x.shape[axis]} channels cannot be divided into groups of {groups}")
+    shape = list(x.shape)
+    return x.reshape([*shape[:axis], shape[axis] // groups, groups, *shape[axis + 1:]]).max(axis=axis + 1)
+
+
+def gumbel_softmax(x: Tensor, temperature: float = 1.0, hard: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """Draw from the categorical distributions with logits `x`, softly, so that gradients flow.
+
+    Parameters
+    ----------
+    x : Tensor, any shape, float32 or float64
+    temperature : float, positive
+        Low: nearly one-hot.
+    hard : bool
+        Return the one-hot vector, with the gradient of the soft one.
+    axis : int
+    name : str, optional
+        No effect.
+    """
+    x = _floating(x, "x", "gumbel_softmax")
+    if not temperature > 0:
+        raise ValueError(f"(InvalidArgument) gumbel_softmax(): temperature must be positive, but got {temperature}")
+    uniform = np.asarray(creation.uniform(x.shape, "float64").numpy())
+    noise = -np.log(-np.log(np.clip(uniform, np.finfo(np.float64).tiny, 1.0 - 2.0 ** -53)))
+    soft = _softmax((x + _constant(noise, x.dtype)) * (1.0 / temperature), axis)
+    if not hard:
+        return soft
+    values = soft.numpy()
+    one_hot = np.zeros_like(values)
+    np.put_along_axis(one_hot, values.argmax(axis=axis, keepdims=True), 1, axis=axis)
+    return soft + _constant(one_hot - values, x.dtype)
+
+
+# ---- dropout --------------------------------------------------------------------------------------------------------------------------
+
+def dropout(
+    x: Tensor,
+    p: float = 0.5,
+    axis: int | Sequence[int] | None = None,
+    training: bool = True,
+    inplace: bool = False,
+    mode: str = "upscale_in_train",
+    name: str | None = None,
+) -> Tensor:
+    """Set elements to zero at random.
+
+    Parameters
+    ----------
+    x : Tensor, any shape, float32 or float64
+    p : float, 0 to 1
+        Probability of zero.
+    axis : int or sequence of int, optional
+        Draw along these axes only; what lies at one place of them is kept or dropped together.
+    training : bool
+        Without it nothing is dropped.
+    inplace : bool
+        Write into `x`, a recorded write, and return `x`.
+    mode : {"upscale_in_train", "downscale_in_infer"}
+        Divide what is kept by 1 - p when training, or multiply by 1 - p when not training, so that the mean stays.
+    name : str, optional
+        No effect.
+
+    Returns
+    -------
+    Tensor
+        A new one (`x` itself if `inplace`).
+
+    Raises
+    ------
+    ValueError
+        `p` is no probability, the mode is not known, or an axis is out of range.
+    """
+    x = _floating(x, "x", "dropout")
+    _check_probability(p, "dropout")
+    if mode not in ("upscale_in_train", "downscale_in_infer"):
+        raise ValueError(f"(InvalidArgument) dropout(): mode must be 'upscale_in_train' or 'downscale_in_infer', but got {mode!r}")
+    if training:
+        if axis is None:
+            lengths = list(x.shape)
+        else:
+            axes = {_axis(x, a, "dropout") for a in ([axis] if isinstance(axis, int) else axis)}
+            lengths = [n if i in axes else 1 for i, n in enumerate(x.shape)]
+        kept = _kept(lengths, p) * (1.0 if mode == "downscale_in_infer" else 0.0 if p == 1 else 1.0 / (1.0 - p))
+        factor: Any = _constant(kept, x.dtype)
+    else:
+        factor = 1.0 if mode == "upscale_in_train" else 1.0 - p
+    return x.multiply_(factor) if inplace else x * factor
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of an input of shape (N, C, L) or (C, L)."""
+    return _channel_dropout(input, p, training, (2, 3), input.ndim - 2, "dropout1d", inplace)
+
+
+def dropout2d(x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None) -> Tensor:
+    """`dropout` of whole channels of an input of four axes."""
+    return _channel_dropout(x, p, training, (4,), _channels(data_format, ("NCHW", "NHWC"), "dropout2d"), "dropout2d")
+
+
+def dropout3d(x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCDHW", name: str | None = None) -> Tensor:
+    """`dropout` of whole channels of an input of five axes."""
+    return _channel_dropout(x, p, training, (5,), _channels(data_format, ("NCDHW", "NDHWC"), "dropout3d"), "dropout3d")
+
+
+def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
+    """Set elements at random to the limit of `selu`, and scale so that mean and variance of its outputs stay."""
+    return _alpha_dropout(x, p, training, list(x.shape), "alpha_dropout")
+
+
+def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
+    """`alpha_dropout` of whole channels, axis 1."""
+    if training and x.ndim < 2:
+        raise ValueError(f"(InvalidArgument) feature_alpha_dropout(): x must have at least 2 axes, but has {x.ndim}")
+    return _alpha_dropout(x, p, training, [n if i < 2 else 1 for i, n in enumerate(x.shape)], "feature_alpha_dropout")
+
+
+def _alpha_dropout(x: Tensor, p: float, training: bool, lengths: list[int], caller: str) -> Tensor:
+    x = _floating(x, "x", caller)
+    _check_probability(p, caller)
+    if not training:
+        return x * 1.0
+    if p == 1:
+        return x * 0.0
+    limit = -1.6732632423543772 * 1.0507009873554805
+    scale = 1.0 / math.sqrt((1.0 - p) * (1.0 + p * limit ** 2))
+    kept = _kept(lengths, p)
+    return x * _constant(kept * scale, x.dtype) + _constant(np.where(kept, 0.0, limit * scale) - scale * limit * p, x.dtype)
+
+
+def _channel_dropout(x: Tensor, p: float, training: bool, ndims: tuple[int, ...], channels: int, caller: str,
+                     inplace: bool = False) -> Tensor:
+    _check_tensor(x, "x", caller)
+    if x.ndim not in ndims:
+        raise ValueError(f"(InvalidArgument) {caller}(): x must have {' or '.join(map(str, ndims))} axes, but has {x.ndim}")
+    axes = [channels % x.ndim] if x.ndim == 2 else [0, channels % x.ndim]
+    return dropout(x, p, axes, training, inplace)
+
+
+def _channels(data_format: str, known: tuple[str, ...], caller: str) -> int:
+    if data_format not in known:
+        raise ValueError(f"(InvalidArgument) {caller}(): data_format must be {' or '.join(map(repr, known))}, but got {data_format!r}")
+    return 1 if data_format[1] == "C" else -1
+
+
+def _kept(lengths: list[int], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    return np.asarray(creation.uniform(lengths, "float64").numpy() >= p)
+
+
+def _check_probability(p: float, caller: str) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"(InvalidArgument) {caller}(): p must be between 0 and 1, but got {p}")
+
+
+def _axis(x: Tensor, axis: int, caller: str) -> int:
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"(InvalidArgument) {caller}(): axis {axis} is out of range for x of {x.ndim} axes")
+    return axis % x.ndim
+
+
+def _halves(x: Tensor, axis: int, caller: str) -> tuple[Tensor, Tensor]:
+    axis = _axis(x, axis, caller)
+    length = x.shape[axis]
+    if length % 2:
+        raise ValueError(f"(InvalidArgument) {caller}(): the length of axis {axis} must be even, but is {length}")
+    before = (slice(None),) * axis
+    return x[(*before, slice(0, length // 2))], x[(*before, slice(length // 2, length))]

@@ -7,6 +7,7 @@ lowlevel    name of the python-c entry point and of its inputs and results, as i
 kernel      a NumPy ufunc, ``own:`` one of kernels.h, ``view:`` / ``set:`` a variant of the family, or ``module.function`` of
             ``array_kernels``
 aliases     further public names of the same operator, in both forms
+bare        the in-place form has no underscore
 dtypes      rule for the result's dtype
 grad        formula per input, in terms of inputs, ``out``, ``grad`` (of the result) and attributes. What backward must save follows from
             the formula. ``out`` and ``grad`` are those of result 0, ``out_1``, ``grad_1`` of result 1. ``module.f(...)`` is a Python
@@ -17,6 +18,9 @@ Gradients of complex operators follow the convention of the references (S9.27): 
 from __future__ import annotations
 
 from ..model import Op
-from . import core, linalg, manipulation, scattering, sorting, statistics
+from . import activations, core, elementwise, linalg, manipulation, random, scattering, sorting, special, statistics
 
-OPS: tuple[Op, ...] = (*core.OPS, *statistics.OPS, *sorting.OPS, *manipulation.OPS, *scattering.OPS, *linalg.OPS)
+OPS: tuple[Op, ...] = (
+    *core.OPS, *elementwise.OPS, *special.OPS, *activations.OPS, *random.OPS, *statistics.OPS, *sorting.OPS, *manipulation.OPS,
+    *scattering.OPS, *linalg.OPS,
+)

@@ -12,6 +12,11 @@ COMPARISON_UFUNCS = {
     "greater_equal": "greater_equal",
 }
 
+COMPARISON_ALIASES = {
+    "equal": ("eq",), "not_equal": ("ne",), "less_than": ("less", "lt"), "less_equal": ("le",), "greater_than": ("greater", "gt"),
+    "greater_equal": ("ge",),
+}
+
 OPS: tuple[Op, ...] = (
     # ---- elementwise, one input ---------------------------------------------------------------------------------------------------------
     unary("exp", "exp", "Exponential.", "grad * exp(x)", {"x": "grad * conj(out)"}),
@@ -20,7 +25,7 @@ OPS: tuple[Op, ...] = (
     unary("rsqrt", "own:RSQRT", "Reciprocal of the square root.", "-grad x^(-3/2) / 2", {"x": "rsqrt_grad(out, grad)"}),
     unary("square", "square", "Square.", "2 x grad", {"x": "square_grad(conj(x), grad)"}, dtypes="same"),
     unary("abs", "absolute", "Absolute value.", "grad sign(x)", {"x": "grad * sign(x)"}, dtypes="real"),
-    unary("neg", "negative", "Negative.", "-grad", {"x": "-grad"}, dtypes="same"),
+    unary("neg", "negative", "Negative.", "-grad", {"x": "-grad"}, dtypes="same", aliases=("negative",)),
     unary("sin", "sin", "Sine.", "grad cos(x)", {"x": "grad * conj(cos(x))"}),
     unary("cos", "cos", "Cosine.", "-grad sin(x)", {"x": "-(grad * conj(sin(x)))"}),
     unary("tanh", "tanh", "Hyperbolic tangent.", "grad (1 - tanh(x)^2)",
@@ -34,7 +39,7 @@ OPS: tuple[Op, ...] = (
     Op("round", "unary", UNARY, "Nearest integer, halves to even.", kernel="rint", dtypes="whole", inplace=True,
        grad={"x": "core.zeros_like(grad)"}, formula="0"),
     unary("sign", "sign", "Sign: -1, 0 or 1 (x / |x| for complex numbers).", "0 (real)", {"x": "core.sign_grad(grad, x)"}, dtypes="same",
-          inplace=False),
+          inplace=False, aliases=("sgn",)),
     unary("conj", "conjugate", "Complex conjugate.", "conj(grad)", {"x": "conj(grad)"}, dtypes="same", inplace=False),
     unary("logical_not", "logical_not", "Truth negated.", "none", None, dtypes="bool", inplace=True),
     unary("bitwise_not", "invert", "Bits inverted (bool: truth negated).", "none", None, dtypes="same", inplace=True,
@@ -64,7 +69,8 @@ OPS: tuple[Op, ...] = (
     binary("multiply", "multiply", "Product of x and y.", "grad y; grad x", {"x": "grad * conj(y)", "y": "grad * conj(x)"},
            lowlevel="elementwise_mul", aliases=("mul",)),
     binary("divide", "divide", "True quotient x / y; integers become floating point.", "grad / y; -grad x / y^2",
-           {"x": "grad / conj(y)", "y": "-(grad * conj(x)) / conj(y * y)"}, dtypes="float", lowlevel="elementwise_div", aliases=("div",)),
+           {"x": "grad / conj(y)", "y": "-(grad * conj(x)) / conj(y * y)"}, dtypes="float", lowlevel="elementwise_div",
+           aliases=("div", "true_divide")),
     binary("pow", "power", "x to the power y.", "grad y x^(y-1); grad x^y log(x)",
            "pow_backward", lowlevel="elementwise_pow", saves=("x", "y", "out for y")),
     binary("maximum", "maximum", "Larger of x and y; where they are equal the gradient goes to y.", "grad where x > y; grad where x <= y",
@@ -76,7 +82,7 @@ OPS: tuple[Op, ...] = (
     binary("remainder", "remainder", "x - y floor(x / y).", "grad; -grad floor(x / y)",
            {"x": "grad", "y": "-(grad * floor(x / y))"}, lowlevel="elementwise_mod", aliases=("mod", "floor_mod")),
     *(binary(name, COMPARISON_UFUNCS[name], f"Whether x {sign} y, elementwise.", "none", None, dtypes="bool",
-             aliases=("less",) if name == "less_than" else ())
+             aliases=COMPARISON_ALIASES[name])
       for name, sign in COMPARISONS.items()),
     binary("logical_and", "logical_and", "Whether x and y are both true.", "none", None, dtypes="logical"),
     binary("logical_or", "logical_or", "Whether x or y is true.", "none", None, dtypes="logical"),

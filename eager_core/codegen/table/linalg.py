@@ -85,15 +85,8 @@ OPS: tuple[Op, ...] = (
                "y": "linalg.addmm_grad_y(grad, x, alpha)"}, formula="beta grad; alpha grad y^H; alpha x^H grad")
       for name, what in (("addmm", "of matrices"), ("baddbmm", "of stacks of matrices"))),
     # ---- complex numbers ----------------------------------------------------------------------------------------------------------------
-    Op("complex", "array", "real: tensor, imag: tensor" + NAME, "Complex numbers from real and imaginary parts.",
-       kernel="linalg.complex_of", inputs=("X", "Y"), method=False,
-       grad={"real": "linalg.real_part(grad, real.meta)", "imag": "linalg.imag_part(grad, imag.meta)"},
-       formula="Re grad; Im grad"),
     Op("as_complex", "array", UNARY, "Complex numbers from pairs along the last axis; a copy.", kernel="linalg.as_complex",
        grad={"x": "linalg.as_real(grad)"}, formula="as_real(grad)"),
     Op("as_real", "array", UNARY, "Real and imaginary parts along a new last axis; a copy.", kernel="linalg.as_real",
        grad={"x": "linalg.as_complex(grad)"}, formula="as_complex(grad)"),
-    Op("angle", "array", UNARY, "Argument of complex numbers; pi for negative real ones.", kernel="linalg.angle",
-       grad={"x": "linalg.angle_grad(grad, x)"}, formula="i grad x / |x|^2, and 0 at 0 and for real x"),
-    Op("isreal", "array", UNARY, "Whether the imaginary part is zero.", kernel="linalg.isreal"),
 )

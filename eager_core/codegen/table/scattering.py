@@ -46,7 +46,7 @@ OPS: tuple[Op, ...] = (
        formula="grad where not mask; grad taken where mask"),
     Op("put_along_axis", "array", PUT_ALONG,
        "values written into arr along an axis, one index per value, the last one winning; or added (reduce: "
-       "assign, add).", kernel="scattering.put_along_axis", inputs=("Input", "Index", "Value"), inplace=True,
+       "assign, add).", kernel="scattering.put_or_add_along_axis", inputs=("Input", "Index", "Value"), inplace=True,
        grad={"arr": "scattering.put_along_axis_grad_arr(grad, indices, axis, reduce, include_self, broadcast)",
              "values": "scattering.put_along_axis_grad_values(grad, indices, values.meta, axis, reduce, broadcast)"},
        formula="grad of the elements that stay; grad of the values that stayed"),

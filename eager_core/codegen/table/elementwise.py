@@ -1,0 +1,98 @@
+"""Rows of elementwise mathematics: exponentials and logarithms, trigonometry, rounding, parts of numbers, comparison up to a tolerance."""
+from __future__ import annotations
+
+from ..model import Op
+from .builders import BINARY, NAME, UNARY, binary, unary
+
+ZERO = {"x": "core.zeros_like(grad)"}
+TOLERANCE = "x: tensor, y: tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False" + NAME
+SHIFT = "x: operand, y: operand, is_arithmetic: bool = True" + NAME
+
+OPS: tuple[Op, ...] = (
+    # ---- exponentials and logarithms ----------------------------------------------------------------------------------------------------
+    unary("expm1", "expm1", "exp(x) - 1, accurate near 0.", "grad exp(x)", {"x": "grad * conj(out + 1.0)"}),
+    unary("log1p", "log1p", "log(1 + x), accurate near 0.", "grad / (1 + x)", {"x": "grad / conj(x + 1.0)"}),
+    unary("log2", "log2", "Logarithm to the base 2.", "grad / (x log 2)", {"x": "grad / conj(x * 0.6931471805599453)"}),
+    unary("log10", "log10", "Logarithm to the base 10.", "grad / (x log 10)", {"x": "grad / conj(x * 2.302585092994046)"}),
+    binary("logaddexp", "logaddexp", "log(exp(x) + exp(y)), computed without overflow.", "grad sigmoid(x - y); grad sigmoid(y - x)",
+           {"x": "grad * sigmoid(x - y)", "y": "grad * sigmoid(y - x)"}, dtypes="float", inplace=False),
+    # ---- circular and hyperbolic functions ----------------------------------------------------------------------------------------------
+    unary("tan", "tan", "Tangent.", "grad (1 + tan(x)^2)", {"x": "grad * conj(out * out + 1.0)"}),
+    unary("asin", "arcsin", "Inverse sine.", "grad / sqrt(1 - x^2)", {"x": "grad / conj(sqrt((1.0 - x) * (x + 1.0)))"}),
+    unary("acos", "arccos", "Inverse cosine.", "-grad / sqrt(1 - x^2)", {"x": "-(grad / conj(sqrt((1.0 - x) * (x + 1.0))))"}),
+    unary("atan", "arctan", "Inverse tangent.", "grad / (1 + x^2)", {"x": "grad / conj(x * x + 1.0)"}),
+    unary("sinh", "sinh", "Hyperbolic sine.", "grad cosh(x)", {"x": "grad * conj(cosh(x))"}),
+    unary("cosh", "cosh", "Hyperbolic cosine.", "grad sinh(x)", {"x": "grad * conj(sinh(x))"}),
+    unary("asinh", "arcsinh", "Inverse hyperbolic sine.", "grad / sqrt(1 + x^2)", {"x": "grad / conj(sqrt(x * x + 1.0))"}),
+    unary("acosh", "arccosh", "Inverse hyperbolic cosine.", "grad / sqrt(x^2 - 1)", {"x": "grad / conj(sqrt(x - 1.0) * sqrt(x + 1.0))"}),
+    unary("atanh", "arctanh", "Inverse hyperbolic tangent.", "grad / (1 - x^2)", {"x": "grad / conj((1.0 - x) * (x + 1.0))"}),
+    binary("atan2", "arctan2", "Angle of the point (y, x): inverse tangent of x / y in the right quadrant.",
+           "grad y / (x^2 + y^2); -grad x / (x^2 + y^2); 0 where both are 0",
+           {"x": "elementwise.atan2_grad(grad, y, x)", "y": "-elementwise.atan2_grad(grad, x, y)"}, dtypes="float", inplace=False),
+    binary("hypot", "hypot", "sqrt(x^2 + y^2), computed without overflow.", "grad x / out; grad y / out; 0 where both are 0",
+           {"x": "elementwise.hypot_grad(grad, x, out)", "y": "elementwise.hypot_grad(grad, y, out)"}, dtypes="float"),
+    unary("deg2rad", "deg2rad", "Degrees to radians.", "grad pi / 180", {"x": "grad * 0.017453292519943295"}, inplace=False),
+    unary("rad2deg", "rad2deg", "Radians to degrees.", "grad 180 / pi", {"x": "grad * 57.29577951308232"}, inplace=False),
+    # ---- parts of numbers ---------------------------------------------------------------------------------------------------------------
+    unary("trunc", "trunc", "Nearest integer towards 0.", "0", ZERO, dtypes="whole"),
+    Op("frac", "array", UNARY, "Fractional part x - trunc(x), with the sign of x.", kernel="elementwise.frac", inplace=True,
+       grad={"x": "grad"}, formula="grad"),
+    Op("frexp", "array", UNARY, "Mantissa m and exponent e (both floating point) with x = m 2^e and 1/2 <= |m| < 1.",
+       kernel="elementwise.frexp",
+       results=("Mantissa", "Exponent"), grad={"x": "elementwise.frexp_grad(grad, out_1)"}, formula="grad 2^-e; the exponent is constant"),
+    Op("angle", "array", UNARY, "Angle of a complex number; pi for negative and 0 for other real ones.", kernel="elementwise.angle",
+       grad={"x": "elementwise.angle_grad(grad, x)"}, formula="grad i x / |x|^2; 0 for real x"),
+    unary("positive", "positive", "A copy.", "grad", {"x": "grad"}, dtypes="same", inplace=False, method=False),
+    binary("copysign", "copysign", "Magnitude of x with the sign of y.", "grad where the sign is kept, -grad where it changes; 0",
+           {"x": "elementwise.copysign_grad(grad, x, y)", "y": "core.zeros_like(grad)"}, dtypes="float"),
+    binary("nextafter", "nextafter", "Next representable number after x in the direction of y.", "grad; 0",
+           {"x": "grad", "y": "core.zeros_like(grad)"}, dtypes="float", inplace=False),
+    binary("heaviside", "heaviside", "0 where x < 0, y where x is 0, 1 where x > 0.", "0; grad where x is 0",
+           {"x": "core.zeros_like(grad)", "y": "grad * logical_not(x)"}, dtypes="float", inplace=False),
+    binary("fmax", "fmax", "Larger of x and y; of a number and NaN the number.", "grad where x >= y or y is NaN; else the other",
+           {"x": "grad * logical_or(greater_equal(x, y), isnan(y))", "y": "grad * logical_not(logical_or(greater_equal(x, y), isnan(y)))"},
+           inplace=False),
+    binary("fmin", "fmin", "Smaller of x and y; of a number and NaN the number.", "grad where x <= y or y is NaN; else the other",
+           {"x": "grad * logical_or(less_equal(x, y), isnan(y))", "y": "grad * logical_not(logical_or(less_equal(x, y), isnan(y)))"},
+           inplace=False),
+    binary("gcd", "gcd", "Greatest common divisor of integers.", "none", None),
+    binary("lcm", "lcm", "Least common multiple of integers.", "none", None),
+    Op("ldexp", "broadcast", BINARY, "x 2^y.", kernel="elementwise.ldexp", inplace=True, inputs=("X", "Y"),
+       grad={"x": "elementwise.ldexp_grad_x(grad, y)", "y": "grad * out * 0.6931471805599453"}, formula="grad 2^y; grad out log 2"),
+    Op("lerp", "broadcast", "x: tensor, y: tensor, weight: operand" + NAME, "x + weight (y - x).", kernel="elementwise.lerp", inplace=True,
+       inputs=("X", "Y", "Weight"), grad={"x": "grad * conj(1.0 - weight)", "y": "grad * conj(weight)", "weight": "grad * conj(y - x)"},
+       formula="grad (1 - weight); grad weight; grad (y - x)"),
+    Op("nan_to_num", "array", "x: tensor, nan: float = 0.0, posinf: number = None, neginf: number = None" + NAME,
+       "NaN and infinities replaced by numbers; infinities by the dtype's largest ones if absent.", kernel="elementwise.nan_to_num",
+       inplace=True, grad={"x": "grad * isfinite(x)"}, formula="grad where x is finite"),
+    Op("logit", "array", "x: tensor, eps: number = None" + NAME, "log(x / (1 - x)); with eps, x is bounded to eps and 1 - eps first.",
+       kernel="elementwise.logit", inplace=True, grad={"x": "elementwise.logit_grad(grad, x, eps)"},
+       formula="grad / (x (1 - x)) within bounds"),
+    Op("stanh", "array", "x: tensor, scale_a: float = 0.67, scale_b: float = 1.7159" + NAME, "scale_b tanh(scale_a x).",
+       kernel="elementwise.stanh",
+       grad={"x": "(tanh_grad(tanh(x * scale_a), grad) if real else grad * conj(1.0 - square(tanh(x * scale_a)))) * scale_a * scale_b"},
+       formula="grad scale_a scale_b (1 - tanh(scale_a x)^2)"),
+    # ---- complex numbers ----------------------------------------------------------------------------------------------------------------
+    Op("complex", "broadcast", "real: tensor, imag: tensor" + NAME, "real + i imag.", kernel="elementwise.complex_of", inputs=("X", "Y"),
+       method=False, grad={"real": "grad", "imag": "elementwise.to_minus_i(grad)"}, formula="Re(grad); Im(grad)"),
+    # ---- predicates ---------------------------------------------------------------------------------------------------------------------
+    unary("signbit", "signbit", "Whether the sign bit is set: x < 0, or -0.0.", "none", None, dtypes="bool", inplace=False),
+    Op("isneginf", "array", UNARY, "Whether minus infinity.", kernel="elementwise.isneginf", formula="none"),
+    Op("isposinf", "array", UNARY, "Whether plus infinity.", kernel="elementwise.isposinf", formula="none"),
+    Op("isreal", "array", UNARY, "Whether the imaginary part is 0.", kernel="elementwise.isreal", formula="none"),
+    Op("isclose", "broadcast", TOLERANCE, "Whether |x - y| <= atol + rtol |y|, elementwise.", kernel="elementwise.isclose",
+       inputs=("Input", "Other"), formula="none"),
+    Op("allclose", "broadcast", TOLERANCE, "Whether all elements are close (see isclose): a 0-d bool.", kernel="elementwise.allclose",
+       inputs=("Input", "Other"), formula="none"),
+    Op("equal_all", "broadcast", BINARY.replace("operand", "tensor"), "Whether shape and all elements are equal: a 0-d bool.",
+       kernel="elementwise.equal_all", inputs=("X", "Y"), formula="none"),
+    # ---- integers -----------------------------------------------------------------------------------------------------------------------
+    Op("bitwise_left_shift", "broadcast", SHIFT, "Bits moved y places up.", kernel="elementwise.left_shift", inplace=True,
+       inputs=("X", "Y"),
+       formula="none"),
+    Op("bitwise_right_shift", "broadcast", SHIFT, "Bits moved y places down; copies of the sign bit, or zeros if not arithmetic, follow.",
+       kernel="elementwise.right_shift", inplace=True, inputs=("X", "Y"), formula="none"),
+    Op("increment", "array", "x: tensor, value: float = 1.0 @ step" + NAME, "A single element plus a number.",
+       kernel="elementwise.increment",
+       inplace=True, functional=False, bare=True, grad={"x": "grad"}, formula="grad"),
+)
