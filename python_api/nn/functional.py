@@ -55,12 +55,10 @@ from python_api.manipulation import pad
 
 __all__ = [
     "alpha_dropout", "celu", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "feature_alpha_dropout",
-    "gelu",
-    "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "linear",
-    "log_sigmoid", "log_softmax", "logsigmoid", "maxout", "mish", "mse_loss", "pad", "prelu", "relu", "relu6", "relu_", "rrelu", "selu", "sigmoid",
-    "silu", "softmax", "softmax_", "softplus", "softshrink", "softsign", "swiglu", "swish", "tanh", "tanh_", "tanhshrink",
-    "thresholded_relu",
-    "thresholded_relu_",
+    "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_",
+    "linear", "log_sigmoid", "log_softmax", "logsigmoid", "maxout", "mish", "mse_loss", "pad", "prelu", "relu", "relu6", "relu_",
+    "rrelu", "selu", "sigmoid", "silu", "softmax", "softmax_", "softplus", "softshrink", "softsign", "swiglu", "swish", "tanh", "tanh_",
+    "tanhshrink", "thresholded_relu", "thresholded_relu_",
 ]
 
 
