@@ -55,7 +55,6 @@ cdef extern from "_generated/op_doors.h":
     PyMethodDef *eager_function_defs
     PyMethodDef *eager_internal_defs
     PyMethodDef *eager_entry_defs
-    PyMethodDef *eager_internal_defs
 
 register_rows(eager_op_rows, N_OPS)
 register_ufuncs(generated_names.UFUNCS)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .elementwise import Array, floating
 def _scipy(name: str) -> Any:
     """The function of that name in ``scipy.special``, or what stands in for it if SciPy is not installed."""
     try:
-        from scipy import special
+        special = import_module("scipy.special")
     except ImportError:
         stand_in = {"erf": math.erf, "erfc": math.erfc, "gammaln": _lgamma}.get(name)
         if stand_in is None:
