@@ -58,7 +58,7 @@ cdef extern from "_generated/op_doors.h":
 
 register_rows(eager_op_rows, N_OPS)
 register_ufuncs(generated_names.UFUNCS)
-rules_array.register_array_functions([array_kernels.find(name) for name in generated_names.ARRAY_FUNCTIONS])
+rules_array.register_array_functions(generated_names.ARRAY_FUNCTIONS, array_kernels.find)
 
 
 # ---- the three doors of an operator ----------------------------------------------------------------------------------------------------

@@ -16,12 +16,22 @@ from eager_core.op cimport (
 from eager_core.rules_common cimport number_of, result
 from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array, is_tensor
 
-cdef list _functions = []
+cdef list _functions = []       # a name until it is first used
+cdef object _find
 
 
-def register_array_functions(list functions):
-    """The kernels, in the generator's order. Called once by the package."""
-    _functions[:] = functions
+def register_array_functions(list names, find):
+    """The kernels, ``module.function`` in the generator's order; their modules are imported when a kernel is first called."""
+    global _find
+    _functions[:] = names
+    _find = find
+
+
+cdef object _kernel(int k):
+    function = _functions[k]
+    if type(function) is str:
+        function = _functions[k] = _find(function)
+    return function
 
 
 cdef list _attributes(OpCall *c):
@@ -83,7 +93,7 @@ cdef TensorBase _tensor_of(object array):
 cdef int rule_array(OpCall *c) except -1:
     cdef TensorBase made
     cdef int i
-    function = _functions[c.row.kernel]
+    function = _kernel(c.row.kernel)
     if c.scalar_at >= 0 and c.row.family != FAMILY_BROADCAST:
         _number_to_tensor(c)
     arrays = [number_of(c) if i == c.scalar_at else None if c.x[i] == NULL else as_array(<TensorBase>c.x[i], False) for i in range(c.n)]

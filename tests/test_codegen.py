@@ -219,3 +219,12 @@ def test_stubs_tell_what_exists():
 def test_packages_are_marked_as_typed():
     for package in (eager_core, python_api):
         assert Path(package.__file__).with_name("py.typed").exists()
+
+
+def test_every_array_kernel_that_a_row_names_exists():
+    """They are looked up when first called: a wrong name must not wait for a user."""
+    from eager_core import array_kernels
+    from eager_core._generated.names import ARRAY_FUNCTIONS
+    assert ARRAY_FUNCTIONS
+    for name in ARRAY_FUNCTIONS:
+        assert callable(array_kernels.find(name)), name

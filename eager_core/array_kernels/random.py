@@ -8,7 +8,7 @@ import numpy as np
 
 from .elementwise import Array
 
-Make = Callable[[np.random.Generator], Array]
+Make = Callable[["np.random.Generator"], Array]         # a string: numpy.random is slow to import
 
 
 def _draw(make: Make) -> Array:
