@@ -942,3 +942,35 @@ def test_every_in_place_method_of_the_reference_with_a_counterpart():
         sqrt square squeeze sub subtract t tanh transpose unsqueeze zero"""
     missing = [name for name in reference.split() if not hasattr(paddle.Tensor, name + "_")]
     assert not missing
+
+
+def test_s2_1_the_order_of_refusals_and_of_the_work():
+    """Arguments, then the leaf, then the shapes; the old value is saved before the kernel, the version moves before the node is made."""
+    x = leaf([0.01, 0.02])
+    wrong_shape = const([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(TypeError):
+        x.add_("text")
+    with pytest.raises(ValueError, match="Leaf Var"):
+        x.add_(wrong_shape)
+    with paddle.no_grad(), pytest.raises(ValueError, match="different from that of inplace tensor"):
+        x.add_(wrong_shape)
+    y = x * 3.0
+    y.multiply_(const([5.0, 7.0]))       # needs the factor only
+    y.multiply_(y)                       # needs its own old value
+    y.exp_()                             # needs its new value, as it is after the version moved
+    assert y.inplace_version == 3
+    y.sum().backward()
+    u = np.array([0.15, 0.42])
+    close(x.grad.numpy(), np.exp(u ** 2) * 2 * u * np.array([15.0, 21.0]))
+
+
+def test_s7_6_no_write_goes_through_overlapping_elements():
+    """What other libraries give as overlapping views are copies here, so writing to one place writes to one place."""
+    x = const([1.0, 2.0])
+    for spread in (x.expand([3, 2]), paddle.broadcast_to(x, [3, 2]), paddle.as_strided(x, [3, 2], [0, 1])):
+        spread[1, 0] = 9.0
+        close(spread.numpy(), [[1.0, 2.0], [9.0, 2.0], [1.0, 2.0]])
+        spread.scale_(2.0)
+        close(spread.numpy(), [[2.0, 4.0], [18.0, 4.0], [2.0, 4.0]])
+    close(x.numpy(), [1.0, 2.0])
+    assert x.inplace_version == 0

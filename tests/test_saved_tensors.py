@@ -742,3 +742,17 @@ def test_s8_10_writes_to_a_strided_root(how, write):
     if how == "transposed in place":
         got = np.zeros_like(base) if x.grad is None else x.grad.numpy()
         np.testing.assert_allclose(got, slope(lambda b: plain(v.numpy(), b), base), rtol=1e-5, atol=1e-7)
+
+
+def test_s5_12_the_node_of_a_saved_input_lives_as_long_as_its_consumer():
+    """The tensor may go; the consumer's edge keeps its history, also for the gradient of the gradient."""
+    at = np.array([0.3, 0.7])
+    x = leaf(at)
+    y = x * x
+    z = y.sin()
+    del y
+    (first,) = paddle.grad(z.sum(), [x], create_graph=True)
+    del z
+    np.testing.assert_allclose(first.numpy(), 2 * at * np.cos(at ** 2), rtol=1e-12)
+    (second,) = paddle.grad(first.sum(), [x])
+    np.testing.assert_allclose(second.numpy(), 2 * np.cos(at ** 2) - 4 * at ** 2 * np.sin(at ** 2), rtol=1e-12)
