@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from differences import slope
 
 import python_api as paddle
 
@@ -23,17 +24,6 @@ def const(values, dtype="float64"):
 def close(got, want):
     got = got.numpy() if isinstance(got, paddle.Tensor) else got
     np.testing.assert_allclose(got, np.broadcast_to(np.asarray(want), np.shape(got)), rtol=1e-6, atol=1e-9)
-
-
-def slope(function, at, step=1e-6):
-    at = np.array(at, dtype="float64")
-    out = np.zeros_like(at)
-    for i in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[i] += step
-        down[i] -= step
-        out[i] = (function(up) - function(down)) / (2 * step)
-    return out
 
 
 # ---- seeds and roots: S9.1 - S9.5 --------------------------------------------------------------------------------------------------------

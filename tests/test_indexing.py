@@ -1,6 +1,7 @@
 """Reading and writing by index: NumPy's results, gradients from central differences, errors that change nothing (S8.10 to S8.14)."""
 import numpy as np
 import pytest
+from differences import slope
 
 import python_api as paddle
 
@@ -52,16 +53,6 @@ def as_ours(index):
 
 def weights(shape):
     return np.random.default_rng(5).normal(size=shape)
-
-
-def slope(function, at, step=1e-6):
-    out = np.zeros_like(at)
-    for i in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[i] += step
-        down[i] -= step
-        out[i] = (function(up) - function(down)) / (2 * step)
-    return out
 
 
 @pytest.mark.parametrize("tensors", [False, True], ids=["arrays", "tensors"])

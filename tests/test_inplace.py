@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from differences import slope
 
 import python_api as paddle
 from python_api import _test_eager_guard
@@ -18,18 +19,6 @@ def const(values, dtype="float64"):
 
 def leaf(values, dtype="float64"):
     return paddle.to_tensor(np.array(values, dtype=dtype), stop_gradient=False)
-
-
-def slope(function, at, step=1e-6):
-    """Central differences of a scalar NumPy function."""
-    at = np.array(at, dtype="float64")
-    out = np.zeros_like(at)
-    for i in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[i] += step
-        down[i] -= step
-        out[i] = (function(up) - function(down)) / (2 * step)
-    return out
 
 
 def close(got, want):

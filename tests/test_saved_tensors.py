@@ -4,11 +4,11 @@ import weakref
 
 import numpy as np
 import pytest
+from differences import slope
 
 import python_api as paddle
 
 VERSION = "used in gradient computation has been modified by an inplace operation"
-EPS = 1e-6
 
 
 def const(values, dtype="float64"):
@@ -17,17 +17,6 @@ def const(values, dtype="float64"):
 
 def leaf(values):
     return paddle.to_tensor(np.array(values, dtype="float64"), stop_gradient=False)
-
-
-def slope(function, at, step=EPS):
-    at = np.array(at, dtype="float64")
-    out = np.zeros_like(at)
-    for i in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[i] += step
-        down[i] -= step
-        out[i] = (function(up) - function(down)) / (2 * step)
-    return out
 
 
 def collected(make):
