@@ -139,9 +139,9 @@ cdef GradNode _begin_node(OpCall *c):
             save_meta(node, i, x, source & ~META_ONLY)
         elif c.inplace and (source == 0 or may_share(x, <TensorBase>c.x[0])):
             # S6.3, S6.5: the kernel is about to overwrite it. The copy keeps the old history: that of the node's own edge.
-            save_tensor(node, i, contiguous_copy(x, x.dtype), source, True)
+            save_tensor(node, i, contiguous_copy(x, x.dtype), source)
         else:
-            save_tensor(node, i, x, source, False)
+            save_tensor(node, i, x, source)
     return node
 
 
@@ -180,7 +180,7 @@ cdef int _finish_node(OpCall *c, GradNode node) except -1:
             if source & META_ONLY:
                 save_meta(node, i, saved, source & ~META_ONLY)
             else:
-                save_tensor(node, i, saved, source, False)
+                save_tensor(node, i, saved, source)
     return 0
 
 

@@ -7,7 +7,6 @@ cdef int permission_denied(str message) except -1     # RuntimeError
 cdef int precondition_not_met(str message) except -1  # RuntimeError
 cdef int already_exists(str message) except -1        # RuntimeError
 cdef int unavailable(str message) except -1           # RuntimeError
-cdef int unimplemented(str message) except -1         # NotImplementedError
 cdef int resource_exhausted(str message) except -1    # MemoryError
 
 cdef int leaf_error(str name) except -1

@@ -36,10 +36,6 @@ cdef int unavailable(str message) except -1:
     raise RuntimeError("(Unavailable) " + message)
 
 
-cdef int unimplemented(str message) except -1:
-    raise NotImplementedError("(Unimplemented) " + message)
-
-
 cdef int resource_exhausted(str message) except -1:
     raise MemoryError("(ResourceExhausted) " + message)
 

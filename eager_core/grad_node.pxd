@@ -14,7 +14,6 @@ cdef struct SavedTensor:
     uint64_t version
     int8_t dtype
     int8_t source            # input index whose edge is the value's history; 16 + k: output k of this node
-    bint private_copy        # nobody else can write to it
 
 cdef class GradNode:
     cdef OpRow *row

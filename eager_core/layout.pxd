@@ -10,7 +10,6 @@ cdef class Layout:
 
 cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims)
 cdef Layout strided_layout(int ndim, const Py_ssize_t *dims, const Py_ssize_t *strides)
-cdef Layout layout_of_shape(object shape)                # sequence of ints; ValueError for negative or too many axes
 cdef Layout SCALAR_LAYOUT
 cdef bint same_shape_slow(Layout a, Layout b) noexcept
 cdef bint same_layout(Layout a, Layout b) noexcept       # shape and strides (strides of length-1 axes do not count)

@@ -1,7 +1,6 @@
 """Shape and strides of a tensor as one immutable, shared object."""
 cimport cython
 
-from eager_core.errors cimport invalid_argument
 
 
 @cython.final
@@ -40,23 +39,6 @@ cdef Layout strided_layout(int ndim, const Py_ssize_t *dims, const Py_ssize_t *s
     made.numel = step
     made.contiguous = contiguous or step == 0
     return made
-
-
-cdef Layout layout_of_shape(object shape):
-    cdef Py_ssize_t[9] dims
-    cdef int i = 0
-    cdef Py_ssize_t total = 1
-    if len(shape) > EAGER_MAX_NDIM:
-        invalid_argument(f"a tensor has at most {EAGER_MAX_NDIM} axes, but the shape {list(shape)} has {len(shape)}")
-    for extent in shape:
-        dims[i] = extent
-        if dims[i] < 0:
-            invalid_argument(f"axis {i} of the shape {list(shape)} is negative")
-        if dims[i] and total > (<Py_ssize_t>1 << 58) // dims[i]:
-            raise MemoryError(f"(ResourceExhausted) a tensor of shape {list(shape)} does not fit in memory")
-        total *= dims[i]
-        i += 1
-    return contiguous_layout(i, dims)
 
 
 cdef bint same_shape_slow(Layout a, Layout b) noexcept:

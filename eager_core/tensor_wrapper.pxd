@@ -6,6 +6,6 @@ from eager_core.tensor cimport TensorBase
 cdef enum:
     OUTPUT = 16              # SavedTensor.source: 16 + k is output k, below are inputs
 
-cdef int save_tensor(GradNode node, int k, TensorBase t, int source, bint private_copy) except -1
+cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1
 cdef int save_meta(GradNode node, int k, TensorBase t, int source) except -1
 cdef TensorBase recover(GradNode node, int k)          # checks the version; raises the version error

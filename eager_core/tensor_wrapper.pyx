@@ -11,7 +11,7 @@ from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport new_tensor
 
 
-cdef int save_tensor(GradNode node, int k, TensorBase t, int source, bint private_copy) except -1:
+cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     """Keep storage, geometry and version: never the tensor object, so that no cycle can arise (S5.6)."""
     cdef SavedTensor *kept = &node.saved[k]
     save_meta(node, k, t, source)
@@ -19,7 +19,6 @@ cdef int save_tensor(GradNode node, int k, TensorBase t, int source, bint privat
     kept.storage = <PyObject *>t.storage
     kept.data = t.data
     kept.version = t.storage.version.current
-    kept.private_copy = private_copy
     t.storage.version.snapshots += 1
     if t._name:
         Py_INCREF(t._name)
