@@ -2,7 +2,6 @@
 cimport cython
 
 
-
 @cython.final
 @cython.freelist(1024)
 cdef class Layout:
