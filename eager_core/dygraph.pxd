@@ -16,3 +16,8 @@ cdef TensorBase call_number(int op, TensorBase x, double number, bint number_fir
 cdef TensorBase call_ints(int op, TensorBase x, TensorBase y, long long a, long long b)      # y may be None; attributes 0 and 1
 cdef TensorBase call_object(int op, TensorBase x, TensorBase y, object attribute)            # y may be None; attribute 0
 cdef TensorBase call_2_in_place(int op, TensorBase x, TensorBase y)
+# The same for operands that the caller has no more use for: `spare` is the number of references it holds to one, or 0. What nobody else
+# can see is overwritten with the result when nothing is recorded.
+cdef TensorBase reuse_1(int op, TensorBase x, int spare)
+cdef TensorBase reuse_2(int op, TensorBase x, TensorBase y, int spare_x, int spare_y)
+cdef TensorBase reuse_number(int op, TensorBase x, double number, bint number_first, int spare)

@@ -21,6 +21,7 @@ from eager_core.rules_common cimport may_share
 from eager_core.storage cimport bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, trace_op
+from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
 
 cdef enum:
     META_ONLY = 64               # row.saved: shape and dtype are enough
@@ -278,17 +279,55 @@ cdef Layout _all_of(TensorBase t):
 # ---- operators by number ---------------------------------------------------------------------------------------------------------------
 
 cdef TensorBase call_1(int op, TensorBase x):
+    return reuse_1(op, x, 0)
+
+
+cdef TensorBase call_2(int op, TensorBase x, TensorBase y):
+    return reuse_2(op, x, y, 0, 0)
+
+
+cdef TensorBase call_number(int op, TensorBase x, double number, bint number_first):
+    return reuse_number(op, x, number, number_first, 0)
+
+
+cdef TensorBase reuse_1(int op, TensorBase x, int spare):
     cdef OpCall c
+    cdef TensorBase made
+    if not grad_enabled():
+        made = unrecorded_1(op_row(op), x, spare)
+        if made is not None:
+            return made
     begin_call(&c, op_row(op), False)
     c.inline_x[0] = <PyObject *>x
     return <TensorBase>dygraph_function(&c)
 
 
-cdef TensorBase call_2(int op, TensorBase x, TensorBase y):
+cdef TensorBase reuse_2(int op, TensorBase x, TensorBase y, int spare_x, int spare_y):
     cdef OpCall c
+    cdef TensorBase made
+    if not grad_enabled():
+        made = unrecorded_2(op_row(op), x, y, spare_x, spare_y)
+        if made is not None:
+            return made
     begin_call(&c, op_row(op), False)
     c.inline_x[0] = <PyObject *>x
     c.inline_x[1] = <PyObject *>y
+    return <TensorBase>dygraph_function(&c)
+
+
+cdef TensorBase reuse_number(int op, TensorBase x, double number, bint number_first, int spare):
+    cdef OpCall c
+    cdef TensorBase made
+    if not grad_enabled():
+        made = unrecorded_number(op_row(op), x, number, number_first, spare)
+        if made is not None:
+            return made
+    begin_call(&c, op_row(op), False)
+    c.inline_x[number_first] = <PyObject *>x
+    c.scalar_at = 0 if number_first else 1
+    c.scalar_kind = SCALAR_FLOAT
+    c.scalar_real = number
+    c.scalar_imag = 0.0
     return <TensorBase>dygraph_function(&c)
 
 
@@ -298,17 +337,6 @@ cdef TensorBase call_3(int op, TensorBase x, TensorBase y, TensorBase z):
     c.inline_x[0] = <PyObject *>x
     c.inline_x[1] = <PyObject *>y
     c.inline_x[2] = <PyObject *>z
-    return <TensorBase>dygraph_function(&c)
-
-
-cdef TensorBase call_number(int op, TensorBase x, double number, bint number_first):
-    cdef OpCall c
-    begin_call(&c, op_row(op), False)
-    c.inline_x[number_first] = <PyObject *>x
-    c.scalar_at = 0 if number_first else 1
-    c.scalar_kind = SCALAR_FLOAT
-    c.scalar_real = number
-    c.scalar_imag = 0.0
     return <TensorBase>dygraph_function(&c)
 
 

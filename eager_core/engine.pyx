@@ -19,8 +19,8 @@ from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, f
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.storage cimport bump_region
-from eager_core.tracer cimport add_same
 from eager_core.tensor cimport TensorBase, alias, is_tensor, type_name, wants_grad
+from eager_core.unrecorded cimport add_same
 
 cdef backward_fn[1024] _backward
 
@@ -274,7 +274,7 @@ cdef class Run:
         cdef PyObject *sum_of_both
         if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
             return 0
-        if slot != 0 or g.layout is not target.out_layout or g.dtype != target.out_dtype:
+        if slot != 0 or g.dtype != target.out_dtype or not same_shape(g.layout, target.out_layout):
             g = fit(g, source, target, slot)
         place = &self.slots[self.states[self.find(target)].first_slot + slot]
         if place.dense == NULL:

@@ -14,7 +14,8 @@ from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_BINARY, FAMILY_BROADCAST, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, OpCall, begin_call, op_row
 from eager_core.tensor cimport alias, empty_tensor, number_tensor, wants_grad
-from eager_core.tracer cimport add_into_region, contiguous_copy, fill, fill_region
+from eager_core.tracer cimport fill
+from eager_core.unrecorded cimport add_into_region, copy_of_region, fill_region
 
 
 cdef TensorBase zeros(Layout layout, int dtype):
@@ -48,7 +49,7 @@ cdef TensorBase region_view(TensorBase g, Layout region, Py_ssize_t offset):
 cdef TensorBase copy_region(TensorBase g, Layout region, Py_ssize_t offset):
     if grad_enabled():
         return call_1(OP_ASSIGN, region_view(g, region, offset))
-    return contiguous_copy(alias(g, region, g.data + offset * DTYPES[g.dtype].itemsize), g.dtype)
+    return copy_of_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize)
 
 
 cdef int zero_region(TensorBase g, Layout region, Py_ssize_t offset) except -1:

@@ -6,7 +6,7 @@ from cpython.ref cimport Py_INCREF
 from eager_core.gradient_helpers import core as helpers
 from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_POW, OP_SQUARE_GRAD, OP_UNREDUCE
 from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, numpy_dtype
-from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function
+from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function, reuse_2, reuse_number
 from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list
 from eager_core.op cimport OpCall, begin_call, op_row
 from eager_core.tensor cimport adopt_array, number_tensor
@@ -31,10 +31,10 @@ cdef TensorBase saved_operand(GradNode node, int k):
                          node.out_dtype if node.out_dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
 
 
-cdef TensorBase with_operand(int op, TensorBase left, GradNode node, int k):
+cdef TensorBase with_operand(int op, TensorBase left, GradNode node, int k, int spare):
     if node.saved[k].layout == NULL and left.dtype < EAGER_COMPLEX64 and node.attrs[1].f == 0.0:
-        return call_number(op, left, node.attrs[0].f, False)
-    return call_2(op, left, conj(saved_operand(node, k)))
+        return reuse_number(op, left, node.attrs[0].f, False, spare)
+    return reuse_2(op, left, conj(saved_operand(node, k)), spare, 0)
 
 
 cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot):

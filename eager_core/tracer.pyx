@@ -4,13 +4,10 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.string cimport memcpy
 
-from eager_core._generated.op_ids cimport UFUNC_ADD
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
-from eager_core.kernel_tables cimport Loop, ufunc_loop
-from eager_core.layout cimport same_shape
 from eager_core.op cimport JOB_GUFUNC, JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
 from eager_core.storage cimport Storage
-from eager_core.tensor cimport alias, as_array, empty_tensor
+from eager_core.tensor cimport empty_tensor
 
 
 cdef enum:
@@ -89,9 +86,12 @@ cdef void begin_plan(Job *job, Layout shape, int operands) noexcept:
 
 
 cdef void plan_tensor(Job *job, int k, TensorBase t) noexcept:
-    cdef Layout layout = t.layout
-    cdef int i, shift = job.plan.ndim - layout.ndim, itemsize = DTYPES[t.dtype].itemsize
-    job.plan.pointers[k] = t.data
+    plan_memory(job, k, t.layout, t.data, t.dtype)
+
+
+cdef void plan_memory(Job *job, int k, Layout layout, char *data, int dtype) noexcept:
+    cdef int i, shift = job.plan.ndim - layout.ndim, itemsize = DTYPES[dtype].itemsize
+    job.plan.pointers[k] = data
     for i in range(shift):
         job.plan.strides[k][i] = 0
     for i in range(layout.ndim):
@@ -127,18 +127,6 @@ cdef int copy_into(TensorBase target, TensorBase source) except -1:
     return 0
 
 
-cdef int fill_region(TensorBase t, Layout region, char *data, double value) except -1:
-    cdef Job job
-    cdef TensorBase part = alias(t, region, data)
-    begin_plan(&job, region, 2)
-    job.plan.loop = eager_cast_loop(EAGER_FLOAT64, t.dtype)
-    job.plan.data = NULL
-    plan_constant(&job, 0, <char *>&value)
-    plan_tensor(&job, 1, part)
-    run_job(&job)
-    return 0
-
-
 cdef int fill(TensorBase t, double value) except -1:
     cdef Job job
     job.kind = JOB_LOOP
@@ -149,41 +137,6 @@ cdef int fill(TensorBase t, double value) except -1:
     job.dims[0] = t.layout.numel
     job.steps[0] = 0
     job.steps[1] = DTYPES[t.dtype].itemsize
-    run_job(&job)
-    return 0
-
-
-cdef bint add_same(TensorBase t, TensorBase addend) noexcept:
-    cdef Job job
-    cdef Loop *add = ufunc_loop(UFUNC_ADD, t.dtype)
-    if (add.call == NULL or t.dtype != addend.dtype or not t.layout.contiguous or not addend.layout.contiguous
-            or not same_shape(t.layout, addend.layout)):
-        return False
-    job.kind = JOB_LOOP
-    job.loop = add.call
-    job.data = add.data
-    job.args[0] = job.args[2] = t.data
-    job.args[1] = addend.data
-    job.dims[0] = t.layout.numel
-    job.steps[0] = job.steps[1] = job.steps[2] = DTYPES[t.dtype].itemsize
-    run_job(&job)
-    return True
-
-
-cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase addend) except -1:
-    cdef Job job
-    cdef Loop *add = ufunc_loop(UFUNC_ADD, t.dtype)
-    cdef TensorBase part = alias(t, region, data)
-    if add.call == NULL:
-        target = as_array(part, True)
-        target += as_array(addend, False)
-        return 0
-    begin_plan(&job, region, 3)
-    job.plan.loop = add.call
-    job.plan.data = add.data
-    plan_tensor(&job, 0, part)
-    plan_tensor(&job, 1, addend)
-    plan_tensor(&job, 2, part)
     run_job(&job)
     return 0
 

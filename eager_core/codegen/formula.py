@@ -32,6 +32,7 @@ class Compiler:
         self.uses: list[int] = []
         self.used: list[int] = []                       # slots of the formula at hand
         self.edge = 0
+        self.spare_gradient = "0"                       # references to it that are ours, if the formula at hand is its last reader
         self.modules: set[str] = set()                  # of gradient_helpers
         self.gradients_used: set[str] = set()
 
@@ -49,11 +50,34 @@ class Compiler:
             self.used.append(k)
         return k
 
-    def compile(self, edge: int, text: str) -> tuple[str, list[int]]:
-        """Return the expression for one input's gradient and the saved slots it reads."""
+    def compile(self, edge: int, text: str, later: list[int]) -> tuple[str, list[int]]:
+        """Return the expression for one input's gradient and the saved slots it reads; `later` are the inputs whose turn comes after."""
         self.edge, self.used = edge, []
-        expression = self.tensor(ast.parse(text, mode="eval").body)
-        return expression, list(self.used)
+        formula = ast.parse(text, mode="eval").body
+        self.spare_gradient = "0"
+        if self.readings(formula) == 1 and (len(self.op.results) == 1 or self.op.family == "view"):
+            # The engine's reference and the function's own.
+            unwanted = " and ".join(f"node.edge({k}) is None" if k > 1 else f"node.next_{k} is None" for k in later)
+            self.spare_gradient = f"2 if {unwanted} else 0" if unwanted else "2"
+        return self.tensor(formula), list(self.used)
+
+    def readings(self, node: ast.AST) -> int:
+        """How often the gradient is read at most."""
+        if isinstance(node, ast.IfExp):
+            return max(self.readings(node.body), self.readings(node.orelse))
+        if isinstance(node, ast.Name):
+            return node.id == self.gradient
+        return sum(self.readings(child) for child in ast.iter_child_nodes(node))
+
+    def spare(self, node: ast.expr) -> str:
+        """How many references the function holds to a value that nothing else in the formula reads; 0 if something may."""
+        if isinstance(node, ast.Name):
+            return self.spare_gradient if node.id == self.gradient else "0"
+        if isinstance(node, ast.IfExp):
+            return "0"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "conj":
+            return self.spare(node.args[0])
+        return "1"
 
     def is_number(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Constant):
@@ -76,20 +100,21 @@ class Compiler:
         if isinstance(node, ast.Name):
             return self.name(node.id)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return f"call_1(OP_NEG, {self.tensor(node.operand)})"
+            return f"reuse_1(OP_NEG, {self.tensor(node.operand)}, {self.spare(node.operand)})"
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
             op = _BINARY[type(node.op)]
             if self.is_number(node.right):
-                return f"call_number({op}, {self.tensor(node.left)}, {self.number(node.right)}, False)"
+                return f"reuse_number({op}, {self.tensor(node.left)}, {self.number(node.right)}, False, {self.spare(node.left)})"
             operand = self.conjugate_operand(node.right)
             if operand:
                 left, before = self.tensor(node.left), list(self.used)
                 k = self.slot(operand, False)
                 self.used = before              # with_operand recovers it by itself
-                return f"with_operand({op}, {left}, node, {k})"
+                return f"with_operand({op}, {left}, node, {k}, {self.spare(node.left)})"
             if self.is_number(node.left):
-                return f"call_number({op}, {self.tensor(node.right)}, {self.number(node.left)}, True)"
-            return f"call_2({op}, {self.tensor(node.left)}, {self.tensor(node.right)})"
+                return f"reuse_number({op}, {self.tensor(node.right)}, {self.number(node.left)}, True, {self.spare(node.right)})"
+            return (f"reuse_2({op}, {self.tensor(node.left)}, {self.tensor(node.right)}, {self.spare(node.left)}, "
+                    f"{self.spare(node.right)})")
         if isinstance(node, ast.IfExp) and isinstance(node.test, ast.Name) and node.test.id == "real":
             return f"({self.tensor(node.body)} if {self.gradient}.dtype < EAGER_COMPLEX64 else {self.tensor(node.orelse)})"
         if isinstance(node, ast.Call):
@@ -131,6 +156,8 @@ class Compiler:
         given = [self.tensor(a) for a in node.args[:n]]
         rest = [self.argument(a) for a in node.args[n:]]
         if not rest:
+            if n <= 2:
+                return f"reuse_{n}({called.constant}, {', '.join(given)}, {', '.join(self.spare(a) for a in node.args[:n])})"
             return f"call_{n}({called.constant}, {', '.join(given)})"
         if n <= 2 and len(rest) <= 2 and all(p.kind in ("int", "bool") for p in called.public_attributes[:len(rest)]):
             return f"call_ints({called.constant}, {given[0]}, {given[1] if n == 2 else 'None'}, {', '.join([*rest, '0'][:2])})"

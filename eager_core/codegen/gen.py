@@ -122,7 +122,7 @@ def gradients(ops: tuple[Op, ...], compilers: dict[str, Compiler], compiled: dic
         "from cpython.object cimport PyObject", "",
         *(f"from eager_core.gradient_helpers import {module} as {module}_helpers" for module in modules),
         "from eager_core._generated.op_ids cimport *", "from eager_core.dtypes cimport EAGER_COMPLEX64",
-        "from eager_core.dygraph cimport call_1, call_2, call_3, call_ints, call_number, call_object",
+        "from eager_core.dygraph cimport call_3, call_ints, call_object, reuse_1, reuse_2, reuse_number",
         "from eager_core.engine cimport register_backward", "from eager_core.grad_node cimport GradNode",
         f"from eager_core.native_gradients cimport conj, give, gradient_of, object_of, saved_operand, shape_of, with_operand, "
         f"{', '.join(native)}",
@@ -204,8 +204,9 @@ def compile_all(ops: tuple[Op, ...]) -> tuple[dict[str, Compiler], dict[str, lis
     for op in ops:
         compilers[op.name] = compiler = Compiler(op, by_name)
         names = [p.name for p in op.tensors]
-        formulas = op.grad.items() if isinstance(op.grad, dict) else ()
-        compiled[op.name] = [(names.index(name), *compiler.compile(names.index(name), text)) for name, text in formulas]
+        formulas = [(names.index(name), text) for name, text in op.grad.items()] if isinstance(op.grad, dict) else []
+        compiled[op.name] = [(edge, *compiler.compile(edge, text, [later for later, _ in formulas[k + 1:]]))
+                             for k, (edge, text) in enumerate(formulas)]
         if len(compiler.order) > 4:
             raise ValueError(f"operator table, row {op.name!r}: more than 4 saved values")
     return compilers, compiled
