@@ -1180,3 +1180,36 @@ def test_gradients_of_mixed_dtypes():
     y.sum().backward()
     assert w.grad.dtype == np.float32
     close(w.grad, [4, 6])
+
+
+@pytest.mark.parametrize("name", ["exp", "sin", "tanh", "log", "sqrt", "square", "reciprocal", "sigmoid", "asin", "neg"])
+def test_backward_overwrites_no_gradient_that_somebody_sees(name):
+    """S9.7, S9.14: buffers are reused on the way back, but not the seed, nor what a hook, retain_grads() or grad() took."""
+    start = np.array([0.2, 0.3, 0.4])
+    derivative = {"exp": np.exp, "sin": np.cos, "tanh": lambda x: 1 - np.tanh(x) ** 2, "log": lambda x: 1 / x,
+                  "sqrt": lambda x: 0.5 / np.sqrt(x), "square": lambda x: 2 * x, "reciprocal": lambda x: -1 / x**2,
+                  "sigmoid": lambda x: np.exp(-x) / (1 + np.exp(-x)) ** 2, "asin": lambda x: 1 / np.sqrt(1 - x**2),
+                  "neg": lambda x: -np.ones(3)}[name](start)
+    seed_values = np.array([1.0, -2.0, 0.5])
+
+    def build():
+        x = paddle.to_tensor(start, stop_gradient=False)
+        middle = x * 1.0
+        return x, middle, getattr(middle, name)() * 2.0
+
+    seed = paddle.to_tensor(seed_values)
+    x, middle, y = build()
+    middle.retain_grads()
+    seen = []
+    middle.register_hook(seen.append)
+    y.backward(seed)
+    np.testing.assert_array_equal(seed.numpy(), seed_values)
+    for got in (x.grad, middle.grad, seen[0]):
+        np.testing.assert_allclose(got.numpy(), 2 * seed_values * derivative, rtol=1e-12)
+
+    x, middle, y = build()
+    taken = paddle.grad([y], [y, middle, x], [seed])
+    np.testing.assert_array_equal(taken[0].numpy(), seed_values)
+    for got in taken[1:]:
+        np.testing.assert_allclose(got.numpy(), 2 * seed_values * derivative, rtol=1e-12)
+    np.testing.assert_array_equal(seed.numpy(), seed_values)
