@@ -13,7 +13,7 @@ from eager_core.eager_utils cimport (
 )
 from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.grad_node cimport GradNode, new_accumulation_node
+from eager_core.grad_node cimport GradNode, new_accumulation_node, new_node
 from eager_core.layout cimport Layout, contiguous_layout
 from eager_core.tensor cimport wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
@@ -99,12 +99,11 @@ cdef bint _differentiable_result(OpCall *c) noexcept:
 
 
 cdef GradNode _begin_node(OpCall *c):
-    cdef GradNode node = GradNode.__new__(GradNode)
+    cdef GradNode node = new_node(c.row)
     cdef GradNode edge
     cdef TensorBase x
     cdef int i, source, slot
     cdef uint32_t wanted = 0
-    node.row = c.row
     for i in range(c.n):
         if c.x[i] != NULL and (c.row.n_tensors < 0 or c.row.differentiable >> i & 1):
             x = <TensorBase>c.x[i]
@@ -170,7 +169,6 @@ cdef int _finish_node(OpCall *c, GradNode node) except -1:
     cdef int i, source
     node.out_layout = out.layout
     node.out_dtype = out.dtype
-    node.n_outputs = 1
     if c.more_out != NULL:
         node.more_outputs = [((<TensorBase>one).layout, (<TensorBase>one).dtype) for one in <tuple>c.more_out]
         node.n_outputs += len(node.more_outputs)

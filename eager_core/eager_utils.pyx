@@ -8,7 +8,7 @@ from eager_core._generated.op_ids cimport OP_REGION_WRITE, OP_VIEW
 from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport leaf_error, permission_denied
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.grad_node cimport new_accumulation_node
+from eager_core.grad_node cimport new_accumulation_node, new_node
 from eager_core.tensor cimport wants_grad
 from eager_core.op cimport op_row
 
@@ -72,18 +72,11 @@ cdef bint is_leaf(TensorBase t) noexcept:
     return not wants_grad(t)
 
 
-cdef GradNode _new_node(OpRow *row, TensorBase like):
-    cdef GradNode node = GradNode.__new__(GradNode)
-    node.row = row
-    node.n_outputs = 1
-    node.out_layout = like.layout
-    node.out_dtype = like.dtype
-    return node
-
-
 cdef GradNode view_node(OpRow *row, TensorBase view, GradNode source, int slot, Layout region, Py_ssize_t offset):
     """Identity whose one edge adds into a region: `region` and `offset` count elements of the source's gradient, which is in C order."""
-    cdef GradNode node = _new_node(row, view)
+    cdef GradNode node = new_node(row)
+    node.out_layout = view.layout
+    node.out_dtype = view.dtype
     node.set_edge(0, source, slot)
     node.region = region
     node.region_offset = offset
@@ -186,7 +179,9 @@ cdef void replace_history(TensorBase root, GradNode node):
 cdef int record_region_write(TensorBase root, Layout region, Py_ssize_t offset, GradNode value, int value_slot,
                              GradNode before, int before_slot) except -1:
     """A region of the root was overwritten by something whose gradient goes to `value` (None: a constant)."""
-    cdef GradNode node = _new_node(op_row(OP_REGION_WRITE), root)
+    cdef GradNode node = new_node(op_row(OP_REGION_WRITE))
+    node.out_layout = root.layout
+    node.out_dtype = root.dtype
     node.region = region
     node.region_offset = offset
     node.set_edge(0, before, before_slot)

@@ -4,6 +4,9 @@ from libc.stdint cimport int8_t, uint64_t
 from eager_core.layout cimport Layout
 from eager_core.op cimport Attr, OpRow
 
+cdef enum:
+    INLINE_SAVED = 2
+
 # A value kept for backward (TensorWrapper): memory by reference, geometry, and the version at which it was kept (S5.1).
 # storage and layout are owned references to objects that hold no other Python objects, so the garbage collector need not see them.
 cdef struct SavedTensor:
@@ -48,7 +51,6 @@ cdef class GradNode:
     cdef int edge_slot(self, int i) noexcept
     cdef int set_edge(self, int i, GradNode target, int slot) except -1
     cdef int reserve_saved(self, int n) except -1
-    cdef void release_saved(self) noexcept
     cdef void clear(self)
     cdef Layout output_layout(self, int slot)
     cdef int output_dtype(self, int slot) except -1
@@ -64,4 +66,6 @@ cdef class Hook:
     cdef object function             # None once removed
     cdef int slot
 
+cdef GradNode new_node(OpRow *row)                                 # with one output
+cdef void release_saved(PyObject *node) noexcept
 cdef AccumulationNode new_accumulation_node(Layout layout, int dtype, str name)

@@ -1,22 +1,23 @@
 """Nodes of the autograd graph: what an operator leaves behind for backward."""
 cimport cython
+from cpython.object cimport PyObject, PyTypeObject, destructor
 from cpython.ref cimport Py_XDECREF
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from eager_core.errors cimport resource_exhausted
+from eager_core.recycling cimport (
+    EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
+)
 from eager_core.storage cimport Storage
 
 
-# trashcan: releasing a long chain of nodes must not recurse on the C stack (S9.6).
-@cython.trashcan(True)
-@cython.freelist(1024)
+@cython.no_gc_clear
 cdef class GradNode:
     """A recorded operator. ``name()`` tells which."""
 
     def __dealloc__(self):
-        self.release_saved()
-        if self.saved != NULL and self.saved != self.inline_saved:
-            free(self.saved)
+        release_saved(<PyObject *>self)
 
     def __init__(self):
         raise TypeError("grad nodes are made by recorded operators only")
@@ -60,7 +61,7 @@ cdef class GradNode:
         return 0
 
     cdef int reserve_saved(self, int n) except -1:
-        if n <= 2:
+        if n <= INLINE_SAVED:
             self.saved = self.inline_saved
         else:
             self.saved = <SavedTensor *>calloc(n, sizeof(SavedTensor))
@@ -69,26 +70,13 @@ cdef class GradNode:
         self.n_saved = n
         return 0
 
-    cdef void release_saved(self) noexcept:
-        cdef int i
-        cdef SavedTensor *one
-        for i in range(self.n_saved):
-            one = &self.saved[i]
-            if one.storage != NULL:
-                (<Storage>one.storage).version.snapshots -= 1
-                Py_XDECREF(one.storage)
-            Py_XDECREF(one.layout)
-            Py_XDECREF(one.name)
-            one.storage = one.layout = one.name = NULL
-        self.n_saved = 0
-
     cdef void clear(self):
         """What a pass without retain_graph leaves: no values, no edges, so that memory goes as the pass goes (S5.7)."""
         self.cleared = True
         if self.running:
             return                   # by another thread; that pass clears it
         self.n_edges = 0
-        self.release_saved()
+        release_saved(<PyObject *>self)
         self.next_0 = None
         self.next_1 = None
         self.next_rest = None
@@ -99,6 +87,99 @@ cdef class GradNode:
 
     cdef int output_dtype(self, int slot) except -1:
         return self.out_dtype if slot == 0 else self.more_outputs[slot - 1][1]
+
+
+cdef void release_saved(PyObject *node) noexcept:
+    """Takes a pointer, for a node on its way out has no references that could be counted."""
+    cdef int i
+    cdef SavedTensor *one
+    for i in range((<GradNode>node).n_saved):
+        one = &(<GradNode>node).saved[i]
+        if one.storage != NULL:
+            (<Storage>one.storage).version.snapshots -= 1
+            Py_XDECREF(one.storage)
+        Py_XDECREF(one.layout)
+        Py_XDECREF(one.name)
+        one.storage = one.layout = one.name = NULL
+    if (<GradNode>node).n_saved > INLINE_SAVED:
+        free((<GradNode>node).saved)
+        (<GradNode>node).saved = (<GradNode>node).inline_saved
+    (<GradNode>node).n_saved = 0
+
+
+cdef PyObject *_kept[EAGER_KEPT + 1]      # nodes without references; their object fields are None
+cdef int _n_kept = 0
+cdef PyObject *_dying = NULL              # nodes that wait for their turn, linked by `run`
+cdef bint _retiring = False
+
+
+cdef void _retire(PyObject *o) noexcept:
+    """The last reference is gone. A node takes the nodes behind it along: one by one, not by recursion, or a long chain would overflow
+    the C stack (S9.6)."""
+    global _n_kept, _dying, _retiring
+    if not eager_is_exactly(o, <PyTypeObject *>GradNode):
+        _plain_dealloc(o)
+        return
+    PyObject_GC_UnTrack(o)
+    (<GradNode>o).run = <void *>_dying
+    _dying = o
+    if _retiring:
+        return
+    _retiring = True
+    while _dying != NULL:
+        o = _dying
+        _dying = <PyObject *>(<GradNode>o).run
+        _let_go(o)
+        if _n_kept < EAGER_KEPT:
+            _kept[_n_kept] = o
+            _n_kept += 1
+        else:
+            _plain_dealloc(o)
+    _retiring = False
+
+
+cdef void _let_go(PyObject *o) noexcept:
+    release_saved(o)
+    if (<GradNode>o).next_0 is not None:
+        (<GradNode>o).next_0 = None
+    if (<GradNode>o).next_1 is not None:
+        (<GradNode>o).next_1 = None
+    if (<GradNode>o).next_rest is not None:
+        (<GradNode>o).next_rest = None
+        (<GradNode>o).slots_rest = None
+    if (<GradNode>o).more_outputs is not None:
+        (<GradNode>o).more_outputs = None
+    if (<GradNode>o).attr_objects is not None:
+        (<GradNode>o).attr_objects = None
+    if (<GradNode>o).region is not None:
+        (<GradNode>o).region = None
+    if (<GradNode>o).hooks is not None:
+        (<GradNode>o).hooks = None
+    if (<GradNode>o).captures is not None:
+        (<GradNode>o).captures = None
+    (<GradNode>o).out_layout = None
+
+
+cdef destructor _plain_dealloc = eager_intercept_dealloc(<PyTypeObject *>GradNode, _retire)
+
+
+cdef GradNode new_node(OpRow *row):
+    global _n_kept
+    cdef GradNode made
+    if _n_kept == 0:
+        made = GradNode.__new__(GradNode)
+    else:
+        _n_kept -= 1
+        made = <GradNode>eager_revive(_kept[_n_kept], <PyTypeObject *>GradNode)
+        made.n_edges = 0
+        made.cleared = False
+        made.running = 0
+        made.run = NULL
+        memset(made.attrs, 0, sizeof(made.attrs))
+        PyObject_GC_Track(<PyObject *>made)
+    made.row = row
+    made.n_outputs = 1
+    return made
 
 
 @cython.final

@@ -16,7 +16,6 @@ cdef class Storage:
     cdef int granule                 # bytes that one write stamp stands for
     cdef VersionCounter version
     cdef object owner                # None: our allocator; else the object whose memory is borrowed
-    cdef object __weakref__
 
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize)                          # uninitialised
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner)

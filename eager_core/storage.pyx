@@ -1,9 +1,12 @@
 """Memory, its version counter, and the memory of where it was written."""
 cimport cython
+from cpython.object cimport PyObject, PyTypeObject, destructor
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
+from eager_core.recycling cimport EAGER_KEPT, eager_intercept_dealloc, eager_revive
 
 cdef extern from "kernels/kernels.h":
     ctypedef struct eager_region:
@@ -19,17 +22,46 @@ cdef extern from "kernels/kernels.h":
 # no_gc: the only object field is the owner of borrowed memory, which knows nothing of the storage.
 @cython.final
 @cython.no_gc
-@cython.freelist(1024)
 cdef class Storage:
-    def __dealloc__(self):
-        if self.version.stamps != NULL:
-            free(self.version.stamps)
-        if self.owner is None and self.data != NULL:
-            give_block(self.data, self.nbytes)
+    pass
+
+
+cdef PyObject *_kept[EAGER_KEPT + 1]
+cdef int _n_kept = 0
+
+
+cdef void _retire(PyObject *o) noexcept:
+    """The last reference is gone."""
+    global _n_kept
+    if (<Storage>o).version.stamps != NULL:
+        free((<Storage>o).version.stamps)
+    if (<Storage>o).owner is not None:
+        (<Storage>o).owner = None
+    elif (<Storage>o).data != NULL:
+        give_block((<Storage>o).data, (<Storage>o).nbytes)
+    if _n_kept < EAGER_KEPT:
+        _kept[_n_kept] = o
+        _n_kept += 1
+    else:
+        _plain_dealloc(o)
+
+
+cdef destructor _plain_dealloc = eager_intercept_dealloc(<PyTypeObject *>Storage, _retire)
+
+
+cdef Storage _new_storage():
+    global _n_kept
+    cdef Storage made
+    if _n_kept == 0:
+        return Storage.__new__(Storage)
+    _n_kept -= 1
+    made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
+    memset(&made.version, 0, sizeof(VersionCounter))
+    return made
 
 
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize):
-    cdef Storage made = Storage.__new__(Storage)
+    cdef Storage made = _new_storage()
     made.data = take_block(nbytes)
     if made.data == NULL:
         resource_exhausted(f"cannot allocate {nbytes} bytes")
@@ -39,7 +71,7 @@ cdef Storage allocate(Py_ssize_t nbytes, int itemsize):
 
 
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):
-    cdef Storage made = Storage.__new__(Storage)
+    cdef Storage made = _new_storage()
     made.owner = owner
     made.data = data
     made.nbytes = nbytes

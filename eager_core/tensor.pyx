@@ -1,13 +1,15 @@
 """The tensor struct and how one is made. Operators and methods are attached above, in ``eager_api``."""
-cimport cython
 cimport numpy as cnp
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject, PyTypeObject, destructor
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_MAX_NDIM, code_of_numpy, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.layout cimport contiguous_layout
+from eager_core.recycling cimport (
+    EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_clear_weak_references, eager_intercept_dealloc, eager_is_exactly, eager_revive,
+)
 from eager_core.storage cimport allocate, borrow
 
 cnp.import_array()
@@ -28,7 +30,6 @@ cdef extern from "numpy/arrayobject.h":
 cdef tuple _no_arguments = ()
 
 
-@cython.freelist(256)
 cdef class TensorBase:
     pass
 
@@ -39,13 +40,53 @@ public_type = <PyTypeObject *>TensorBase
 
 
 cdef void register_tensor_type(type public):
-    global public_type
+    global public_type, _plain_dealloc
     Py_INCREF(public)
     public_type = <PyTypeObject *>public
+    _plain_dealloc = eager_intercept_dealloc(public_type, _retire)
+
+
+cdef PyObject *_kept[EAGER_KEPT + 1]      # tensors without references; their object fields are None
+cdef int _n_kept = 0
+cdef destructor _plain_dealloc = NULL
+
+
+cdef void _retire(PyObject *o) noexcept:
+    """The last reference is gone."""
+    global _n_kept
+    if _n_kept >= EAGER_KEPT or not eager_is_exactly(o, public_type):
+        _plain_dealloc(o)
+        return
+    PyObject_GC_UnTrack(o)
+    eager_clear_weak_references(o)
+    (<TensorBase>o).storage = None
+    (<TensorBase>o).layout = None
+    if (<TensorBase>o).root is not None:
+        (<TensorBase>o).root = None
+    if (<TensorBase>o).grad_node is not None:
+        (<TensorBase>o).grad_node = None
+    if (<TensorBase>o).accumulator is not None:
+        (<TensorBase>o).accumulator = None
+    # Letting go of the fields may have run anything, and so filled the list.
+    if _n_kept < EAGER_KEPT:
+        _kept[_n_kept] = o
+        _n_kept += 1
+    else:
+        _plain_dealloc(o)
 
 
 cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype):
-    cdef TensorBase made = <TensorBase>eager_new(<PyObject *>TensorBase, public_type, <PyObject *>_no_arguments)
+    global _n_kept
+    cdef TensorBase made
+    if _n_kept:
+        _n_kept -= 1
+        made = <TensorBase>eager_revive(_kept[_n_kept], public_type)
+        made.pinned = made.made_under_no_grad = made.retains = made.has_leaf_alias = False
+        made.slot = 0
+        made.generation = 0
+        PyObject_GC_Track(<PyObject *>made)
+    else:
+        made = <TensorBase>eager_new(<PyObject *>TensorBase, public_type, <PyObject *>_no_arguments)
     made.storage = storage
     made.layout = layout
     made.data = data
