@@ -146,6 +146,7 @@ cdef void _let_go(PyObject *o) noexcept:
         (<GradNode>o).next_1 = None
     if (<GradNode>o).next_rest is not None:
         (<GradNode>o).next_rest = None
+    if (<GradNode>o).slots_rest is not None:
         (<GradNode>o).slots_rest = None
     if (<GradNode>o).more_outputs is not None:
         (<GradNode>o).more_outputs = None
