@@ -37,8 +37,9 @@ def as_dtype(spec: Any, caller: str) -> np.dtype[Any]:
         else:
             if dtype in dtypes.SUPPORTED:
                 return dtype
+    hint = " (a shape is one argument: a list or tuple of lengths)" if type(spec) is int else ""
     shown = spec if isinstance(spec, str) else getattr(spec, "__name__", spec)
-    raise TypeError(f"(InvalidType) {caller}(): dtype {shown} is not supported. Supported: {dtypes.NAMES}")
+    raise TypeError(f"(InvalidType) {caller}(): dtype {shown} is not supported{hint}. Supported: {dtypes.NAMES}")
 
 
 def set_default_dtype(d: Any) -> None:
