@@ -8,12 +8,13 @@ from cpython.tuple cimport PyTuple_GET_SIZE
 
 from eager_core.dtypes cimport code_of, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
+from eager_core.grad_mode cimport grad_enabled
 from eager_core.op cimport (
     FAMILY_TERNARY, PARAM_AXES, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_INTS, PARAM_NUMBER, PARAM_OBJECT,
     PARAM_OPERAND, PARAM_OPTIONAL, PARAM_STR, PARAM_TENSOR, PARAM_TENSORS, SCALAR_BOOL, SCALAR_COMPLEX, SCALAR_FLOAT, SCALAR_INT,
     eager_param, keep, op_name,
 )
-from eager_core.tensor cimport as_array, copy_of_array, is_tensor, public_type, type_name
+from eager_core.tensor cimport as_array, copy_of_array, is_tensor, public_type, type_name, wants_grad
 
 cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(object o) noexcept
@@ -169,6 +170,10 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *n
     elif kind == PARAM_FLOAT or kind == PARAM_NUMBER:
         if kind == PARAM_NUMBER and value is None:
             return 0
+        if is_tensor(value) and (<TensorBase>value).layout.numel == 1 and grad_enabled() and wants_grad(<TensorBase>value):
+            # Its value alone would be read: a gradient lost in silence.
+            invalid_argument(f"{op_name(c)}(): {_where(name, position)} is a number to this operator and gets no gradient, but the tensor given "
+                             "requires grad. detach() it if it is a constant; else write the formula with operators on it")
         plain = _number_of(value)
         if isinstance(plain, (float, int)):
             c.attrs[p.slot].f = plain
@@ -281,7 +286,8 @@ cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObje
 
 
 cdef int _not_a_tensor(OpCall *c, int position, object value) except -1:
-    invalid_type(f"{op_name(c)}(): {_where(c.row.params[position].name, position)} must be Tensor, but got {_got(value)}")
+    remedy = ". Make it one with to_tensor()" if isinstance(value, (int, float, complex, list, tuple, np.ndarray, np.generic)) else ""
+    invalid_type(f"{op_name(c)}(): {_where(c.row.params[position].name, position)} must be Tensor, but got {_got(value)}{remedy}")
 
 
 # ---- entry points: tensors, then names and values --------------------------------------------------------------------------------------
