@@ -180,8 +180,8 @@ cdef int set_item(TensorBase x, object index, object value) except -1:
         c.attrs[0].o = keep(&c, index)
         if not put_operand(&c, 1, value):
             if grad_enabled() and holds_history(value):
-                invalid_argument("a list of tensors that require grad cannot be assigned to elements of a Tensor: it would be read as constants. "
-                                 "stack() them, or assign one by one")
+                invalid_argument("a list of tensors that require grad cannot be assigned to elements of a Tensor: it would be read as "
+                                 "constants. stack() them, or assign one by one")
             constant = constant_of(value) if isinstance(value, (list, tuple)) else None
             if constant is None:
                 invalid_argument(f"a value of type {type_name(value)} cannot be assigned to elements of a Tensor")

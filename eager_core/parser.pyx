@@ -152,6 +152,14 @@ cdef str _where(const char *name, Py_ssize_t position):
     return f"argument (position {position})" if name == NULL else f"argument '{name.decode()}' (position {position})"
 
 
+cdef int _check_constant(OpCall *c, TensorBase value, const char *name, Py_ssize_t position) except -1:
+    """Of an attribute only the values are read. Where that would lose a gradient in silence, refuse."""
+    if grad_enabled() and wants_grad(value):
+        invalid_argument(f"{op_name(c)}(): {_where(name, position)} is a constant to this operator and gets no gradient, but the tensor "
+                         "given requires grad. detach() it, or write the formula with operators on it")
+    return 0
+
+
 cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *name, Py_ssize_t position) except -1:
     """Convert one attribute."""
     cdef int kind = p.kind
@@ -170,10 +178,8 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *n
     elif kind == PARAM_FLOAT or kind == PARAM_NUMBER:
         if kind == PARAM_NUMBER and value is None:
             return 0
-        if is_tensor(value) and (<TensorBase>value).layout.numel == 1 and grad_enabled() and wants_grad(<TensorBase>value):
-            # Its value alone would be read: a gradient lost in silence.
-            invalid_argument(f"{op_name(c)}(): {_where(name, position)} is a number to this operator and gets no gradient, but the tensor given "
-                             "requires grad. detach() it if it is a constant; else write the formula with operators on it")
+        if type(value) is not float and is_tensor(value) and (<TensorBase>value).layout.numel == 1:
+            _check_constant(c, <TensorBase>value, name, position)
         plain = _number_of(value)
         if isinstance(plain, (float, int)):
             c.attrs[p.slot].f = plain
@@ -188,6 +194,8 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *n
         c.attrs[p.slot].i = -1 if value is None and not p.required else code_of(value)
         return 0
     elif kind == PARAM_OBJECT:
+        if is_tensor(value):
+            _check_constant(c, <TensorBase>value, name, position)
         c.attrs[p.slot].o = keep(c, value)
         return 0
     else:

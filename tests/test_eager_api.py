@@ -169,9 +169,12 @@ def test_s1_7_accepted_for_float(value):
 
 
 @pytest.mark.parametrize("call", [
-    lambda x, t: api("scale")(x, "scale", t), lambda x, t: api("scale_")(x, "bias", t), lambda x, t: x.scale(t), lambda x, t: x.clip(t, 9.0),
+    lambda x, t: api("scale")(x, "scale", t), lambda x, t: api("scale_")(x, "bias", t), lambda x, t: x.scale(t),
+    lambda x, t: x.clip(t, 9.0),
     lambda x, t: x.clip_(max=t), lambda x, t: paddle.nn.functional.softplus(x, beta=t), lambda x, t: paddle.nn.functional.leaky_relu(x, t),
-    lambda x, t: paddle.addmm(x, x, x, alpha=t),
+    lambda x, t: paddle.addmm(x, x, x, alpha=t), lambda x, t: paddle.linalg.norm(x, p=t, keepdim=True),
+    lambda x, t: paddle.quantile(x, t, 0, keepdim=True), lambda x, t: paddle.nn.functional.dropout(x, t),
+    lambda x, t: paddle.index_add(x, paddle.to_tensor([0]), 0, x, alpha=t),
 ])
 def test_s1_7_a_tensor_that_requires_grad_is_no_number(call):
     """Its value alone would be read, and the gradient lost in silence."""
