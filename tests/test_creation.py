@@ -473,3 +473,9 @@ def test_a_tensor_that_requires_grad_is_no_number(make):
 def test_a_shape_in_several_arguments_is_explained():
     with pytest.raises(TypeError, match="a shape is one argument"):
         paddle.zeros(3, 4)
+
+
+def test_numbers_under_the_names_of_the_reference():
+    assert (paddle.pi, paddle.e, paddle.inf) == (np.pi, np.e, np.inf)
+    assert np.isnan(paddle.nan)
+    assert paddle.ones([3])[:, paddle.newaxis].shape == [3, 1]
