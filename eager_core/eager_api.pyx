@@ -158,6 +158,17 @@ cdef object get_item(TensorBase x, object index):
     return call_object(OP_PICK, x, None, numpy_index(index))
 
 
+cdef bint holds_history(object value, int depth=0) except -1:
+    """Whether nested lists hold a tensor that requires grad; as deep as NumPy looks."""
+    if is_tensor(value):
+        return wants_grad(<TensorBase>value)
+    if depth < 64 and isinstance(value, (list, tuple)):
+        for item in value:
+            if holds_history(item, depth + 1):
+                return True
+    return False
+
+
 cdef int set_item(TensorBase x, object index, object value) except -1:
     cdef OpCall c
     cdef bint basic = is_basic(index)
@@ -168,6 +179,9 @@ cdef int set_item(TensorBase x, object index, object value) except -1:
             index = numpy_index(index)
         c.attrs[0].o = keep(&c, index)
         if not put_operand(&c, 1, value):
+            if grad_enabled() and holds_history(value):
+                invalid_argument("a list of tensors that require grad cannot be assigned to elements of a Tensor: it would be read as "
+                                 "constants. stack() them, or assign one by one")
             constant = constant_of(value) if isinstance(value, (list, tuple)) else None
             if constant is None:
                 invalid_argument(f"a value of type {type_name(value)} cannot be assigned to elements of a Tensor")
@@ -350,7 +364,7 @@ cdef class Tensor(TensorBase):
         Parameters
         ----------
         grad_tensor : Tensor, same shape, optional
-            Gradient of the final result with respect to this tensor; ones by default, whatever the shape (S9.1).
+            Gradient of the final result with respect to this tensor; ones by default, whatever the shape.
         retain_graph : bool
             Keep saved values so that the graph can be run again; without it a second run raises ``GraphFreedError``.
         create_graph : bool
@@ -368,7 +382,7 @@ cdef class Tensor(TensorBase):
     def register_hook(self, hook):
         """Call ``hook(gradient)`` when this tensor's gradient is known; it may return a replacement.
 
-        The hook belongs to the value the tensor has now: an in-place operation afterwards does not move it (S9.12).
+        The hook belongs to the value the tensor has now: an in-place operation afterwards does not move it.
 
         Returns
         -------
@@ -390,11 +404,11 @@ cdef class Tensor(TensorBase):
         return made
 
     def retain_grads(self):
-        """Keep the gradient of this non-leaf in ``grad``, for the newest value it has when backward runs (S9.13)."""
+        """Keep the gradient of this non-leaf in ``grad``, for the newest value it has when backward runs."""
         retain_on(self)
 
     def clear_gradient(self, bint set_to_zero=True):
-        """Fill ``grad`` with zeros in place, or drop it if ``set_to_zero`` is False (S11.2)."""
+        """Fill ``grad`` with zeros in place, or drop it if ``set_to_zero`` is False."""
         cdef TensorBase g
         if self.accumulator is None or self.accumulator.grad is None:
             return
@@ -418,11 +432,11 @@ cdef class Tensor(TensorBase):
         return None if grad is None else grad.numpy()
 
     def detach(self):
-        """Return a constant leaf that shares memory and version counter. A write through it is not part of any history (S8.8)."""
+        """Return a constant leaf that shares memory and version counter. A write through it is not part of any history."""
         return alias(self, self.layout, self.data)
 
     def detach_(self):
-        """Turn this tensor into a constant leaf and return it (S8.9)."""
+        """Turn this tensor into a constant leaf and return it."""
         if self.root is not None:
             permission_denied("a view cannot be detached in place; use detach() instead")
         drop_capture(self)
@@ -473,7 +487,8 @@ cdef class Tensor(TensorBase):
         array = as_array(self, False)
         if not args:
             if self.layout.numel != 1:
-                invalid_argument("only one element tensors can be converted to Python scalars when no input coordinates")
+                invalid_argument("only one element tensors can be converted to Python scalars when no input coordinates "
+                                 f"are given, but the shape is {self.shape}. For a truth value use any() or all()")
             return array.item()
         try:
             return array.item(*args)
@@ -504,7 +519,7 @@ cdef class Tensor(TensorBase):
         """Overwrite the elements with those of an array or tensor of the same shape and dtype.
 
         Allowed on leaves in any mode and not recorded there; the version moves, so a graph that saved the old value says so. On a non-leaf
-        the overwrite is recorded (S11.5).
+        the overwrite is recorded.
         """
         cdef TensorBase source
         cdef bint before
@@ -724,7 +739,8 @@ cdef int _set_stop_gradient(TensorBase t, object value) except -1:
     if type(value) is not bool:
         invalid_type(f"argument (position 1) must be bool, but got {type_name(value)}")
     if value is False and t.dtype < EAGER_FLOAT32:
-        invalid_argument(f"a tensor of dtype {DTYPES[t.dtype].name.decode()} cannot require grad: only floating point and complex can")
+        invalid_argument(f"a tensor of dtype {DTYPES[t.dtype].name.decode()} cannot require grad: only floating point and complex can. "
+                         "Give floats, or a dtype")
     if t.root is None:
         t._stop_gradient = value
         return 0
@@ -828,7 +844,7 @@ gradient_helpers.OPS.update(FUNCTIONS, constant=_constant, pick=_pick, scatter_s
 
 
 def core_ops_info():
-    """(args, arg types, returns) of every entry point, by name: fresh dicts (S1.9)."""
+    """(args, arg types, returns) of every entry point, by name: fresh dicts."""
     cdef const eager_op_row *row
     cdef int k, i
     args, types, returns = {}, {}, {}

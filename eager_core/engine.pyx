@@ -687,7 +687,7 @@ def run_backward(list tensors not None, grad_tensors, bint retain_graph, bint cr
 
 def run_grad(list outputs not None, list inputs not None, grad_outputs, bint retain_graph, bint create_graph, bint allow_unused,
              no_grad_vars):
-    """Return the gradients of the outputs with respect to the inputs, touching no ``.grad`` (S9.17)."""
+    """Return the gradients of the outputs with respect to the inputs, touching no ``.grad``."""
     cdef Run run = Run.__new__(Run)
     cdef TensorBase t
     cdef GradNode node

@@ -8,12 +8,13 @@ from cpython.tuple cimport PyTuple_GET_SIZE
 
 from eager_core.dtypes cimport code_of, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
+from eager_core.grad_mode cimport grad_enabled
 from eager_core.op cimport (
     FAMILY_TERNARY, PARAM_AXES, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_INTS, PARAM_NUMBER, PARAM_OBJECT,
     PARAM_OPERAND, PARAM_OPTIONAL, PARAM_STR, PARAM_TENSOR, PARAM_TENSORS, SCALAR_BOOL, SCALAR_COMPLEX, SCALAR_FLOAT, SCALAR_INT,
     eager_param, keep, op_name,
 )
-from eager_core.tensor cimport as_array, copy_of_array, is_tensor, public_type, type_name
+from eager_core.tensor cimport as_array, copy_of_array, is_tensor, public_type, type_name, wants_grad
 
 cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(object o) noexcept
@@ -151,6 +152,14 @@ cdef str _where(const char *name, Py_ssize_t position):
     return f"argument (position {position})" if name == NULL else f"argument '{name.decode()}' (position {position})"
 
 
+cdef int _check_constant(OpCall *c, TensorBase value, const char *name, Py_ssize_t position) except -1:
+    """Of an attribute only the values are read. Where that would lose a gradient in silence, refuse."""
+    if grad_enabled() and wants_grad(value):
+        invalid_argument(f"{op_name(c)}(): {_where(name, position)} is a constant to this operator and gets no gradient, but the tensor "
+                         "given requires grad. detach() it, or write the formula with operators on it")
+    return 0
+
+
 cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *name, Py_ssize_t position) except -1:
     """Convert one attribute."""
     cdef int kind = p.kind
@@ -169,6 +178,8 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *n
     elif kind == PARAM_FLOAT or kind == PARAM_NUMBER:
         if kind == PARAM_NUMBER and value is None:
             return 0
+        if type(value) is not float and is_tensor(value) and (<TensorBase>value).layout.numel == 1:
+            _check_constant(c, <TensorBase>value, name, position)
         plain = _number_of(value)
         if isinstance(plain, (float, int)):
             c.attrs[p.slot].f = plain
@@ -183,6 +194,8 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *n
         c.attrs[p.slot].i = -1 if value is None and not p.required else code_of(value)
         return 0
     elif kind == PARAM_OBJECT:
+        if is_tensor(value):
+            _check_constant(c, <TensorBase>value, name, position)
         c.attrs[p.slot].o = keep(c, value)
         return 0
     else:
@@ -281,7 +294,8 @@ cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObje
 
 
 cdef int _not_a_tensor(OpCall *c, int position, object value) except -1:
-    invalid_type(f"{op_name(c)}(): {_where(c.row.params[position].name, position)} must be Tensor, but got {_got(value)}")
+    remedy = ". Make it one with to_tensor()" if isinstance(value, (int, float, complex, list, tuple, np.ndarray, np.generic)) else ""
+    invalid_type(f"{op_name(c)}(): {_where(c.row.params[position].name, position)} must be Tensor, but got {_got(value)}{remedy}")
 
 
 # ---- entry points: tensors, then names and values --------------------------------------------------------------------------------------

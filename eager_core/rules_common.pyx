@@ -12,7 +12,7 @@ from eager_core.dtypes cimport (
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport contiguous_layout, overlaps_itself, same_layout, same_shape, shape_text
-from eager_core.op cimport JOB_PYTHON, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_own_loop, keep, op_name
+from eager_core.op cimport FAMILY_SETITEM, JOB_PYTHON, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_own_loop, keep, op_name
 from eager_core.tensor cimport empty_tensor
 from eager_core.tracer cimport contiguous_copy
 
@@ -44,8 +44,10 @@ cdef int check_kind(OpCall *c, int dtype) except -1:
     """S7.2: the target keeps its dtype; the result must be castable to the target's kind."""
     cdef TensorBase target = target_of(c)
     if DTYPES[dtype].kind > DTYPES[target.dtype].kind:
+        # The operators of the family setitem have no other form: there is none to recommend.
+        remedy = "cast the value" if c.row.family == FAMILY_SETITEM else f"use {c.row.name.decode()}() without underscore"
         invalid_type(f"{op_name(c)}(): a result of dtype {DTYPES[dtype].name.decode()} cannot be stored in the inplace tensor of dtype "
-                     f"{DTYPES[target.dtype].name.decode()}. Cast the tensor first, or use {c.row.name.decode()}() without underscore")
+                     f"{DTYPES[target.dtype].name.decode()}. Cast the tensor first, or {remedy}")
     return 0
 
 

@@ -2,6 +2,8 @@
 
 ``import python_api as paddle`` runs programs written for PaddlePaddle's eager mode.
 """
+from math import e, inf, nan, pi
+
 from eager_core import Tensor
 from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
@@ -87,6 +89,8 @@ from python_api.statistics import *  # noqa: F403
 
 __version__ = "0.1.0"
 
+newaxis = None
+
 __all__ = [
     "CPUPlace",
     "Tensor",
@@ -107,6 +111,7 @@ __all__ = [
     "cross",
     "dist",
     "dot",
+    "e",
     "eigvalsh",
     "einsum",
     "empty",
@@ -120,6 +125,7 @@ __all__ = [
     "get_default_dtype",
     "grad",
     "in_dynamic_mode",
+    "inf",
     "inner",
     "int8",
     "int16",
@@ -137,6 +143,8 @@ __all__ = [
     "matrix_transpose",
     "mm",
     "mv",
+    "nan",
+    "newaxis",
     "nn",
     "no_grad",
     "norm",
@@ -146,6 +154,7 @@ __all__ = [
     "ones_like",
     "outer",
     "pdist",
+    "pi",
     "poisson",
     "polar",
     "rand",

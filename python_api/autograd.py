@@ -55,7 +55,7 @@ class GradMode:
 
 
 class _GradModeAtOnce(GradMode):
-    """What `set_grad_enabled` returns: the mode is set already, and given back on leaving the block or by decorating (S10.2)."""
+    """What `set_grad_enabled` returns: the mode is set already, and given back on leaving the block or by decorating."""
 
     __slots__ = ("_at_once",)
 
@@ -90,7 +90,7 @@ def no_grad(function: Decorated) -> Decorated: ...
 def no_grad(function: Any = None) -> Any:
     """Switch recording off in this thread: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``.
 
-    Results of operators get ``stop_gradient=True`` and no history, and in-place operators may write to leaves (S3.3). Blocks nest; on
+    Results of operators get ``stop_gradient=True`` and no history, and in-place operators may write to leaves. Blocks nest; on
     leaving one, also by an exception, the mode before it is back. Other threads are not affected, and new ones start with recording on.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 from eager_core import Tensor, tensor_from_array
 from eager_core.array_kernels import random as _random_kernels
 from python_api import dtypes
-from python_api.framework import as_dtype, check_place, default_complex, default_float
+from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
 
 __all__ = [
     "arange", "assign", "clone", "empty", "empty_like", "eye", "full", "full_like", "is_tensor", "linspace", "normal", "numel", "ones",
@@ -616,6 +616,7 @@ def _number(value: Any, name: str, caller: str) -> bool | int | float | complex:
     if isinstance(value, Tensor | np.ndarray):
         if value.size != 1:
             raise ValueError(f"(InvalidArgument) {caller}(): {name} must have one element, but its shape is {list(value.shape)}")
+        check_constant(value, name, caller)
         value = value.item()
     elif isinstance(value, np.generic):
         value = value.item()

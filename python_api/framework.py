@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from eager_core import Tensor, is_grad_enabled
 from eager_core.place import CPUPlace
 from python_api import dtypes
 
-__all__ = ["CPUPlace", "as_dtype", "get_default_dtype", "in_dynamic_mode", "set_default_dtype"]
+__all__ = ["CPUPlace", "as_dtype", "check_constant", "get_default_dtype", "in_dynamic_mode", "set_default_dtype"]
 
 _default_dtype: np.dtype[Any] = dtypes.float32
 
@@ -37,8 +38,9 @@ def as_dtype(spec: Any, caller: str) -> np.dtype[Any]:
         else:
             if dtype in dtypes.SUPPORTED:
                 return dtype
+    hint = " (a shape is one argument: a list or tuple of lengths)" if type(spec) is int else ""
     shown = spec if isinstance(spec, str) else getattr(spec, "__name__", spec)
-    raise TypeError(f"(InvalidType) {caller}(): dtype {shown} is not supported. Supported: {dtypes.NAMES}")
+    raise TypeError(f"(InvalidType) {caller}(): dtype {shown} is not supported{hint}. Supported: {dtypes.NAMES}")
 
 
 def set_default_dtype(d: Any) -> None:
@@ -94,6 +96,19 @@ def check_place(place: Any, caller: str) -> None:
         raise TypeError(f"(InvalidType) {caller}(): place must be None, str or CPUPlace, but got {type(place).__name__}")
     if place.lower() != "cpu":
         raise ValueError(f"(InvalidArgument) {caller}(): there is no place {place!r}: tensors live on the cpu")
+
+
+def check_constant(value: Any, name: str, caller: str) -> None:
+    """Refuse a tensor that requires grad where only its values would be read, and the gradient lost in silence.
+
+    Raises
+    ------
+    ValueError
+        It is one, and recording is on.
+    """
+    if isinstance(value, Tensor) and not value.stop_gradient and is_grad_enabled():
+        raise ValueError(f"(InvalidArgument) {caller}(): {name} is a constant and gets no gradient, but the tensor given requires grad. "
+                         "detach() it, or write the formula with operators on it")
 
 
 def in_dynamic_mode() -> bool:

@@ -34,6 +34,7 @@ from eager_core.array_kernels import linalg as kernels
 from eager_core.gradient_helpers import OPS
 from eager_core.gradient_helpers.linalg import adjoint, diagonal_of, rows, transposed, triangle
 from python_api.composite import composite
+from python_api.framework import check_constant
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -324,6 +325,7 @@ def ormqr(x: Tensor, tau: Tensor, y: Tensor, left: bool = True, transpose: bool 
 def vector_norm(x: Tensor, p: float = 2.0, axis: Any = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None,
                 out: Tensor | None = None) -> Tensor:
     """Return (sum |x|^p)^(1/p) over axes; infinite p: the extreme |x|, 0: how many elements are not 0."""
+    check_constant(p, "p", "vector_norm")
     x = x if dtype is None else x.astype(dtype)
     axis = axis if axis is None or isinstance(axis, int) else list(axis)
     return _store(OPS["p_norm"](x, float(p), axis, keepdim), out)

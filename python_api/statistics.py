@@ -17,7 +17,7 @@ from eager_core import stack as _stack
 from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
 from python_api.composite import axes_of, axis_of, composite, integer, part, tensor
-from python_api.framework import as_dtype
+from python_api.framework import as_dtype, check_constant
 
 __all__ = [
     "argwhere", "cumulative_trapezoid", "diff", "histogramdd", "median", "msort", "nanmean", "nanmedian", "nanquantile", "nansum",
@@ -91,6 +91,7 @@ def _floating(x: Tensor) -> Tensor:
 
 def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, mode: str, caller: str, skip_nan: bool) -> Tensor:
     rows, axes = _rows(_floating(x), axis, caller)
+    check_constant(q, "q", caller)
     points = np.asarray(q.numpy() if isinstance(q, Tensor) else q, np.float64)
     if points.ndim > 1 or not points.size or (points < 0).any() or (points > 1).any():
         raise ValueError(f"(InvalidArgument) {caller}(): q must be numbers from 0 to 1, but got {q}")

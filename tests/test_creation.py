@@ -454,3 +454,28 @@ def test_threads_share_one_sequence():
     for thread in threads:
         thread.join()
     assert {v for mine in drawn for v in mine} == want
+
+
+@pytest.mark.parametrize("make", [
+    lambda t: paddle.full([2], t), lambda t: paddle.full_like(paddle.ones([2]), t), lambda t: paddle.linspace(t, 2.0, 2),
+    lambda t: paddle.arange(t), lambda t: paddle.uniform([2], min=t, max=9.0),
+])
+def test_a_tensor_that_requires_grad_is_no_number(make):
+    """What is made is a constant: the gradient would be lost in silence."""
+    t = paddle.to_tensor(1.5, stop_gradient=False)
+    with pytest.raises(ValueError, match="gets no gradient, but the tensor given requires grad"):
+        make(t)
+    assert make(t.detach()).shape == [2]
+    with paddle.no_grad():
+        assert make(t).shape == [2]
+
+
+def test_a_shape_in_several_arguments_is_explained():
+    with pytest.raises(TypeError, match="a shape is one argument"):
+        paddle.zeros(3, 4)
+
+
+def test_numbers_under_the_names_of_the_reference():
+    assert (paddle.pi, paddle.e, paddle.inf) == (np.pi, np.e, np.inf)
+    assert np.isnan(paddle.nan)
+    assert paddle.ones([3])[:, paddle.newaxis].shape == [3, 1]

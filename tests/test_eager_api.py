@@ -168,6 +168,25 @@ def test_s1_7_accepted_for_float(value):
     np.testing.assert_allclose(api("scale")(const([2.0, 4.0]), "scale", value).numpy(), np.array([2.0, 4.0]) * float(value))
 
 
+@pytest.mark.parametrize("call", [
+    lambda x, t: api("scale")(x, "scale", t), lambda x, t: api("scale_")(x, "bias", t), lambda x, t: x.scale(t),
+    lambda x, t: x.clip(t, 9.0),
+    lambda x, t: x.clip_(max=t), lambda x, t: paddle.nn.functional.softplus(x, beta=t), lambda x, t: paddle.nn.functional.leaky_relu(x, t),
+    lambda x, t: paddle.addmm(x, x, x, alpha=t), lambda x, t: paddle.linalg.norm(x, p=t, keepdim=True),
+    lambda x, t: paddle.quantile(x, t, 0, keepdim=True), lambda x, t: paddle.nn.functional.dropout(x, t),
+    lambda x, t: paddle.index_add(x, paddle.to_tensor([0]), 0, x, alpha=t),
+])
+def test_s1_7_a_tensor_that_requires_grad_is_no_number(call):
+    """Its value alone would be read, and the gradient lost in silence."""
+    x, t = const([[2.0]]), paddle.to_tensor(0.5, stop_gradient=False)
+    with pytest.raises(ValueError, match=r"\(InvalidArgument\) .*requires grad. detach\(\) it"):
+        call(x, t)
+    assert x.inplace_version == 0
+    assert call(x, t.detach()).shape == [1, 1]
+    with paddle.no_grad():
+        assert call(x, t).shape == [1, 1]
+
+
 @pytest.mark.parametrize("value", [1, True, np.int32(1), "tensor"])
 def test_s1_7_accepted_for_int(value):
     value = const([1], "int64") if value == "tensor" else value

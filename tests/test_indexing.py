@@ -205,3 +205,33 @@ def test_a_buffer_that_is_overwritten_whole_may_be_used_again_after_backward():
         buffer[:] = x * x
         buffer.sum().backward()
         np.testing.assert_array_equal(x.grad.numpy(), 2 * (np.array([1.0, 2.0, 3.0]) + k))
+
+
+# ---- what would lose a gradient in silence ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("values", [lambda x: [x[0] * 2, 3.0], lambda x: (x[0], x[1]), lambda x: [x]])
+@pytest.mark.parametrize("index", [slice(None), [0, 1], [True, True]])
+def test_s8_a_list_of_tensors_that_require_grad_is_not_assigned_as_constants(values, index):
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    w = x * 1
+    with pytest.raises(ValueError, match=r"\(InvalidArgument\) a list of tensors that require grad .* stack\(\)"):
+        w[index] = values(x)
+    assert w.inplace_version == 0
+    np.testing.assert_array_equal(w.numpy(), [1.0, 2.0])
+
+    w[:] = paddle.stack([x[0] * 2, x[1] * 3])
+    w.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2.0, 3.0])
+
+
+def test_s8_a_list_of_constant_tensors_is_assigned():
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    constant = paddle.to_tensor([5.0, 6.0])
+    w = x * 1
+    w[:] = [constant[0], 7.0]
+    w.sum().backward()
+    np.testing.assert_array_equal(w.numpy(), [5.0, 7.0])
+    np.testing.assert_array_equal(x.grad.numpy(), [0.0, 0.0])
+    with paddle.no_grad():
+        w[:] = [x[0], x[1]]
+    np.testing.assert_array_equal(w.numpy(), [1.0, 2.0])

@@ -612,3 +612,15 @@ def test_many_combinations_of_shapes_in_place():
             t.multiply_(const(y))
         assert t.shape == list(a)
         np.testing.assert_array_equal(t.numpy(), x)
+
+
+def test_a_refused_dtype_of_a_value_names_a_remedy_that_exists():
+    """Operators of assignment have no form without underscore."""
+    for write in (lambda x: x.fill_(0.5), lambda x: x.copy_(const([0.5, 1.5])), lambda x: x.__setitem__(0, 0.5)):
+        x = const([1, 2], "int64")
+        with pytest.raises(TypeError, match="Cast the tensor first, or cast the value$"):
+            write(x)
+        assert x.tolist() == [1, 2]
+        assert x.inplace_version == 0
+    with pytest.raises(TypeError, match=r"or use exp\(\) without underscore$"):
+        const([1, 2], "int64").exp_()

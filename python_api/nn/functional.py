@@ -50,7 +50,7 @@ from eager_core import softmax as _softmax
 from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
 from python_api import creation, dtypes
-from python_api.framework import as_dtype
+from python_api.framework import as_dtype, check_constant
 from python_api.manipulation import pad
 
 __all__ = [
@@ -581,6 +581,7 @@ def _kept(lengths: list[int], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def _check_probability(p: float, caller: str) -> None:
+    check_constant(p, "p", caller)
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"(InvalidArgument) {caller}(): p must be between 0 and 1, but got {p}")
 
