@@ -71,12 +71,23 @@ cdef struct Commit:              # a gradient for a leaf or for a retained one, 
     PyObject *cell               # AccumulationNode
     PyObject *gradient           # Tensor, or a list of pieces
 
+cdef extern from "Python.h":
+    PyObject *PyList_GET_ITEM(list items, Py_ssize_t i) noexcept
+
 cdef enum:
     FEW = 8                      # nodes of a small graph: no memory is asked for
 
 
-cdef inline GradNode edge_of(GradNode node, int i):
-    return node.next_0 if i == 0 else node.next_1 if i == 1 else <GradNode>node.next_rest[i - 2]
+cdef inline PyObject *edge_of(GradNode node, int i) noexcept:
+    """The node behind, borrowed from the edge; NULL where no gradient is wanted."""
+    cdef PyObject *behind
+    if i == 0:
+        behind = <PyObject *>node.next_0
+    elif i == 1:
+        behind = <PyObject *>node.next_1
+    else:
+        behind = PyList_GET_ITEM(node.next_rest, i - 2)
+    return NULL if behind == <PyObject *>None else behind
 
 
 cdef inline bint overwrites_all(GradNode node) noexcept:
@@ -141,16 +152,17 @@ cdef class Run:
         if self.commits != self.few_commits:
             PyMem_Free(self.commits)
 
-    cdef inline Py_ssize_t find(self, GradNode node) except -2:
+    cdef inline Py_ssize_t find(self, PyObject *node) except -2:
         """The node's number, or -1."""
-        if node.run == <void *>self:
-            return node.run_index
+        if (<GradNode>node).run == <void *>self:
+            return (<GradNode>node).run_index
         if self.foreign is None:
             return -1
-        return self.foreign.get(<size_t><void *>node, -1)
+        return self.foreign.get(<size_t>node, -1)
 
-    cdef Py_ssize_t number(self, GradNode node) except -1:
+    cdef Py_ssize_t number(self, PyObject *new) except -1:
         cdef Py_ssize_t at = self.n_states, more
+        cdef GradNode node = <GradNode>new
         if at == self.room:
             more = 4 * self.room
             self.states = <NodeState *>grown(self.states, self.few_states, at * sizeof(NodeState), more * sizeof(NodeState))
@@ -180,7 +192,8 @@ cdef class Run:
         """From the roots, which have numbers: number every node that can be reached, and count its consumers."""
         cdef Py_ssize_t done = 0, at
         cdef int i
-        cdef GradNode node, behind
+        cdef GradNode node
+        cdef PyObject *behind
         while done < self.n_states:
             node = <GradNode>self.states[done].node
             done += 1
@@ -193,7 +206,7 @@ cdef class Run:
                 node.next_0 = None
             for i in range(node.n_edges):
                 behind = edge_of(node, i)
-                if behind is None:
+                if behind == NULL:
                     continue
                 at = self.find(behind)
                 if at < 0:
@@ -220,7 +233,8 @@ cdef class Run:
         cdef Py_ssize_t *left = <Py_ssize_t *>PyMem_Malloc((self.n_states + 1) * sizeof(Py_ssize_t))
         cdef Py_ssize_t n = 0, done = 0, at, k
         cdef int i
-        cdef GradNode node, behind
+        cdef GradNode node
+        cdef PyObject *behind
         try:
             if order == NULL or left == NULL:
                 raise MemoryError
@@ -236,7 +250,7 @@ cdef class Run:
                     continue
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
-                    if behind is not None:
+                    if behind != NULL:
                         at = self.find(behind)
                         left[at] -= 1
                         if left[at] == 0:
@@ -252,7 +266,7 @@ cdef class Run:
                     continue
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
-                    if behind is not None and self.states[self.find(behind)].needed:
+                    if behind != NULL and self.states[self.find(behind)].needed:
                         self.states[order[done]].needed = True
         finally:
             PyMem_Free(order)
@@ -276,7 +290,7 @@ cdef class Run:
             return 0
         if slot != 0 or g.dtype != target.out_dtype or not same_shape(g.layout, target.out_layout):
             g = fit(g, source, target, slot)
-        place = &self.slots[self.states[self.find(target)].first_slot + slot]
+        place = &self.slots[self.states[self.find(<PyObject *>target)].first_slot + slot]
         if place.dense == NULL:
             Py_INCREF(g)
             place.dense = <PyObject *>g
@@ -285,7 +299,7 @@ cdef class Run:
             return 0
         total = call_2(OP_ADD, <TensorBase>place.dense, g)
         # An operator may have run arbitrary code (the collector); look the place up again.
-        place = &self.slots[self.states[self.find(target)].first_slot + slot]
+        place = &self.slots[self.states[self.find(<PyObject *>target)].first_slot + slot]
         sum_of_both = place.dense
         Py_INCREF(total)
         place.dense = <PyObject *>total
@@ -306,7 +320,7 @@ cdef class Run:
             else:
                 whole = g if same_shape(g.layout, layout) else alias(g, contiguous_layout(layout.ndim, layout.dims), g.data)
             return self.deliver(source, target, slot, whole)
-        place = &self.slots[self.states[self.find(target)].first_slot + slot]
+        place = &self.slots[self.states[self.find(<PyObject *>target)].first_slot + slot]
         if place.dense != NULL and exclusive(place.dense) and (<TensorBase>place.dense).layout.contiguous:
             return add_region(<TensorBase>place.dense, region, offset, g)
         if place.pieces == NULL:
@@ -320,7 +334,7 @@ cdef class Run:
 
     cdef int settle(self, GradNode node, int slot) except -1:
         """Add the pieces into the dense gradient, which is made or copied only if it must be."""
-        cdef Py_ssize_t at = self.states[self.find(node)].first_slot + slot
+        cdef Py_ssize_t at = self.states[self.find(<PyObject *>node)].first_slot + slot
         cdef list pieces
         cdef TensorBase dense
         cdef PyObject *old
@@ -346,7 +360,7 @@ cdef class Run:
 
     cdef int run_hooks(self, GradNode node, int slot) except -1:
         """S9.11, S9.14: hooks see the summed gradient in a buffer of their own."""
-        cdef Py_ssize_t at = self.states[self.find(node)].first_slot + slot
+        cdef Py_ssize_t at = self.states[self.find(<PyObject *>node)].first_slot + slot
         cdef TensorBase g
         cdef PyObject *old
         cdef list hooks
@@ -382,7 +396,7 @@ cdef class Run:
 
     cdef int capture(self, GradNode node, int slot) except -1:
         """Retained gradients, and results of grad(): after all hooks (S9.13)."""
-        cdef Py_ssize_t at = self.states[self.find(node)].first_slot + slot
+        cdef Py_ssize_t at = self.states[self.find(<PyObject *>node)].first_slot + slot
         if node.captures is not None and not self.partial:
             for entry in node.captures:
                 if entry[0] == slot:
@@ -436,7 +450,7 @@ cdef class Run:
     cdef bint leads_on(self, GradNode node) except -1:
         cdef int i
         for i in range(node.n_edges):
-            if edge_of(node, i) is not None and self.states[self.find(edge_of(node, i))].needed:
+            if edge_of(node, i) != NULL and self.states[self.find(edge_of(node, i))].needed:
                 return True
         return False
 
@@ -469,10 +483,10 @@ cdef class Run:
                 for i in range(node.n_outputs):
                     Py_CLEAR(self.slots[first + i].dense)
                 for i in range(n_edges):
-                    if results[i] != NULL and edge_of(node, i) is not None:
+                    if results[i] != NULL and edge_of(node, i) != NULL:
                         g = <TensorBase>results[i]
                         Py_CLEAR(results[i])
-                        self.deliver(node, edge_of(node, i), edge_slot_of(node, i), g)
+                        self.deliver(node, <GradNode>edge_of(node, i), edge_slot_of(node, i), g)
             finally:
                 node.running -= 1
                 if node.cleared:
@@ -512,7 +526,8 @@ cdef class Run:
         cdef Py_ssize_t n = 0, at, behind_at, left = self.n_states
         cdef int i
         cdef bint ran
-        cdef GradNode node, behind
+        cdef GradNode node
+        cdef PyObject *behind
         if self.n_states > FEW:
             ready = <Py_ssize_t *>PyMem_Malloc(self.n_states * sizeof(Py_ssize_t))
             if ready == NULL:
@@ -530,7 +545,7 @@ cdef class Run:
                 ran = self.states[at].needed and self.finish(at)
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
-                    if behind is None:
+                    if behind == NULL:
                         continue
                     behind_at = self.find(behind)
                     self.states[behind_at].waiting -= 1
@@ -641,8 +656,8 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
     cdef int k
     for k in range(len(tensors)):
         node = gradient_edge(<TensorBase>tensors[k])
-        if node is not None and run.find(node) < 0:
-            run.number(node)
+        if node is not None and run.find(<PyObject *>node) < 0:
+            run.number(<PyObject *>node)
     if run.n_states == 0:
         precondition_not_met("none of the tensors given to backward requires grad: there is nothing to differentiate. "
                              "Set stop_gradient=False on the leaves before computing, and do not compute under no_grad()")

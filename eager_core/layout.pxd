@@ -7,9 +7,11 @@ cdef class Layout:
     cdef readonly Py_ssize_t numel
     cdef Py_ssize_t[9] dims                  # shape; only the first ndim entries are set
     cdef Py_ssize_t[9] strides               # in elements; 0 repeats, negative runs backwards
+    cdef Layout row                          # of x[i], once it was asked for: all rows share it
 
 cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims)
 cdef Layout strided_layout(int ndim, const Py_ssize_t *dims, const Py_ssize_t *strides)
+cdef Layout row_layout(Layout a)                         # of x[i]; a has an axis
 cdef Layout SCALAR_LAYOUT
 cdef bint same_shape_slow(Layout a, Layout b) noexcept
 cdef bint same_layout(Layout a, Layout b) noexcept       # shape and strides (strides of length-1 axes do not count)

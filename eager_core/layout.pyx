@@ -2,7 +2,9 @@
 cimport cython
 
 
+# no_gc: a layout holds nothing but a layout with one axis less.
 @cython.final
+@cython.no_gc
 @cython.freelist(1024)
 cdef class Layout:
     def __repr__(self):
@@ -38,6 +40,12 @@ cdef Layout strided_layout(int ndim, const Py_ssize_t *dims, const Py_ssize_t *s
     made.numel = step
     made.contiguous = contiguous or step == 0
     return made
+
+
+cdef Layout row_layout(Layout a):
+    if a.row is None:
+        a.row = strided_layout(a.ndim - 1, &a.dims[1], &a.strides[1])
+    return a.row
 
 
 cdef bint same_shape_slow(Layout a, Layout b) noexcept:

@@ -7,7 +7,7 @@ from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
 from eager_core._generated.op_ids cimport SET_ALL
 from eager_core.dtypes cimport DTYPES, KIND_INT
 from eager_core.errors cimport invalid_argument, out_of_range
-from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, shape_text, strided_layout
+from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, row_layout, shape_text, strided_layout
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, OpCall, eager_cast_loop, keep, op_name, register_rule
 from eager_core.rules_common cimport check_kind, may_share, promoted, put_number, same_elements, target_of
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name
@@ -81,9 +81,8 @@ cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
         if source.ndim == 0:
             out_of_range("too many indices: a 0-d tensor takes none but ... and None")
         _take_int(&r, source, index)
-        _take_all(&r, source, source.ndim - 1)
         offset[0] = r.offset
-        return strided_layout(r.ndim, r.dims, r.strides)
+        return row_layout(source)
     items = index if type(index) is tuple else (index,)
     plain = []
     for item in items:
