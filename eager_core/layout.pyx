@@ -1,12 +1,18 @@
 """Shape and strides of a tensor as one immutable, shared object."""
 cimport cython
 
+from eager_core.errors cimport invalid_argument
+
 
 @cython.final
 @cython.freelist(1024)
 cdef class Layout:
     def __repr__(self):
         return f"Layout(shape={shape_list(self)}, strides={[self.strides[i] for i in range(self.ndim)]})"
+
+
+cdef int _too_large(int ndim, const Py_ssize_t *dims) except -1:
+    invalid_argument(f"a tensor of shape {[dims[i] for i in range(ndim)]} has more elements than any memory can hold")
 
 
 cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims):
@@ -17,6 +23,9 @@ cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims):
     for i in range(ndim - 1, -1, -1):
         made.dims[i] = dims[i]
         made.strides[i] = step
+        # A product that wraps would pass for a small tensor. The division is slow, and almost never needed.
+        if (step | dims[i]) >> 31 and step and dims[i] > MAX_ELEMENTS // step:
+            _too_large(ndim, dims)
         step *= dims[i]
     made.numel = step
     made.contiguous = True
