@@ -371,6 +371,7 @@ cdef class Run:
                     f"{DTYPES[(<TensorBase>answer).dtype].name.decode()} in place of one of shape {shape_text(g.layout)} and dtype "
                     f"{DTYPES[g.dtype].name.decode()}")
             g = <TensorBase>answer
+        answer = None
         if not same_shape(g.layout, node.output_layout(slot)):
             invalid_argument(f"a hook changed the shape of its gradient from {shape_text(node.output_layout(slot))} to "
                              f"{shape_text(g.layout)}")
@@ -378,6 +379,14 @@ cdef class Run:
         Py_INCREF(g)
         self.slots[at].dense = <PyObject *>g
         Py_XDECREF(old)
+        g = None
+        if not exclusive(self.slots[at].dense) or (not self.create_graph and wants_grad(<TensorBase>self.slots[at].dense)):
+            # A hook has kept it, and may write to it before the pass ends; or it has a history that nobody asked for (S9.8).
+            g = call_1(OP_ASSIGN, <TensorBase>self.slots[at].dense)
+            old = self.slots[at].dense
+            Py_INCREF(g)
+            self.slots[at].dense = <PyObject *>g
+            Py_XDECREF(old)
         return 0
 
     cdef int capture(self, GradNode node, int slot) except -1:

@@ -467,6 +467,47 @@ def test_changing_a_hooks_argument_in_place():
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("first", ["x", "w"])
+def test_a_kept_hook_argument_written_by_a_later_hook(first, create_graph):
+    """S9.7, S9.14: `.grad` is written at the end of the pass, and what flows on is used later; neither is the object that a hook kept."""
+    x, w = leaf([1.0, 2.0]), leaf([1.0, 2.0])
+    kept = []
+
+    def late(g):
+        for old in kept:
+            with paddle.no_grad():
+                old.fill_(100.0)
+
+    y, z = x * 2.0, w * 5.0
+    roots = [y.sum(), z.sum()]
+    x.register_hook(kept.append)
+    y.register_hook(kept.append)
+    z.register_hook(late)
+    w.register_hook(late)
+    sum(roots if first == "x" else roots[::-1]).backward(create_graph=create_graph)
+    close(x.grad, [2, 2])
+    close(w.grad, [5, 5])
+
+
+def test_a_hook_that_answers_with_a_recorded_tensor():
+    """S9.8: without create_graph a gradient has no history."""
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+
+    def hook(g):
+        with paddle.enable_grad():
+            return g * w
+
+    x.register_hook(hook)
+    (x * 2.0).sum().backward()
+    close(x.grad, [6, 8])
+    assert x.grad.stop_gradient
+    assert x.grad.is_leaf
+    result, = paddle.grad((x * 2.0).sum(), x)
+    assert result.stop_gradient
+    close(result, [6, 8])
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
 def test_grad_mode_inside_hooks(create_graph):
     """S9.15."""
     x = leaf([1.0, 2.0])
