@@ -232,11 +232,10 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         edge = gradient_edge(target)
         node = view_node(c.row, target, edge, target.slot, layout if c.region == NULL else <Layout>c.region, 0)
         node.out_layout = layout
-    elif not grad_enabled() and wants_grad(target):
-        if target.root is not None or target.grad_node is not None:
-            permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
-                              "back in the old shape")
-        _new_leaf_shape(target, layout)
+    elif not grad_enabled() and (wants_grad(target) if target.root is not None else target.grad_node is not None):
+        # A constant with a hidden history, too: stop_gradient=False would bring it back (S3.7).
+        permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
+                          "back in the old shape")
     target.layout = layout
     bump_region(target.storage, target.storage.data, _all_of(target), 1)
     if node is not None and target.root is None:
@@ -253,6 +252,8 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         target.generation = (<TensorBase>target.root).generation - 1
     else:
         forget_history(target)
+        if target.root is None:
+            _new_leaf_shape(target, layout)
     return 0
 
 
@@ -269,7 +270,6 @@ cdef int _new_leaf_shape(TensorBase leaf, Layout layout) except -1:
 
 cdef Layout _all_of(TensorBase t):
     """The whole storage, byte by byte: a saver of any part of it must notice."""
-
     cdef Py_ssize_t n = t.storage.nbytes
     return contiguous_layout(1, &n)
 

@@ -95,8 +95,8 @@ cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
     if not same_shape(g.layout, layout):
         family = FAMILY_NODE if source is None or source.row == NULL else source.row.family
         if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and family != FAMILY_BROADCAST and (
-                source.row.id != OP_REGION_WRITE):
-            invalid_argument(f"{source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
+                source is None or source.row == NULL or source.row.id != OP_REGION_WRITE):
+            invalid_argument(f"{'backward' if source is None else source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
                              "Was the shape of the value changed after it was used?")
         g = sum_to(g, layout)
     if g.dtype != dtype:

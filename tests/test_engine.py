@@ -294,6 +294,48 @@ def test_a_leaf_that_changed_its_shape():
     close(x.grad, [[2], [2]])
 
 
+@pytest.mark.parametrize("use", [lambda x: x, lambda x: x * 1.0, lambda x: x[0]], ids=["itself", "product", "view"])
+def test_a_leaf_that_changed_its_shape_while_it_was_constant(use):
+    """S9.10: the accumulator of the old shape is not met again."""
+    x = leaf([1.0, 2.0])
+    (x * 3.0).sum().backward()
+    x.stop_gradient = True
+    x.reshape_([1, 2])
+    x.stop_gradient = False
+    x.clear_gradient(set_to_zero=False)
+    use(x).backward()
+    close(x.grad, [[1, 1]])
+    assert x.grad.shape == [1, 2]
+
+
+def test_a_retained_cell_of_an_old_shape():
+    """S3.7, S9.13: the write cut the history, and the cell of the old value is not the leaf's."""
+    x = leaf([1.0, 2.0])
+    y = x * 3.0
+    y.retain_grads()
+    y.stop_gradient = True
+    y.reshape_([2, 1])
+    y.stop_gradient = False
+    y.backward()
+    close(y.grad, [[1], [1]])
+    assert y.grad.shape == [2, 1]
+    assert x.grad is None
+
+
+def test_a_hidden_history_keeps_its_shape_under_no_grad():
+    """S3.7, S8.7: it may come back, and knows the old shape only."""
+    x = leaf([1.0, 2.0])
+    y = x * 3.0
+    y.stop_gradient = True
+    with paddle.no_grad(), pytest.raises(RuntimeError, match="shape of a tensor with history"):
+        y.reshape_([2, 1])
+    assert y.shape == [2]
+    assert y.inplace_version == 0
+    y.stop_gradient = False
+    y.backward()
+    close(x.grad, [3, 3])
+
+
 def test_pieces_and_a_changed_grad():
     """S9.10, S9.22: a sum of slices is accumulated piece by piece; the `.grad` they go into may be gone or another by then."""
     x = leaf()
