@@ -72,6 +72,7 @@ class Op:
         require(bool(self.doc), "a line of documentation is missing")
         require(len(self.all_attributes) <= 6, "more than 6 attributes")
         require(len(self.tensors) <= 4, "more than 4 tensors")
+        require(len(self.params) <= 16, "more than 16 parameters")
         if isinstance(self.grad, dict):
             unknown = set(self.grad) - {p.name for p in self.tensors}
             require(not unknown, f"a gradient is given for {sorted(unknown)}, which are no tensor inputs")
