@@ -3,7 +3,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, floor
 
 from eager_core.dtypes cimport (
-    DTYPES, EAGER_BOOL, EAGER_FLOAT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE, code_of, numpy_dtype,
+    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE, code_of, numpy_dtype,
 )
 from eager_core.errors cimport invalid_type
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
@@ -187,7 +187,7 @@ cdef int _by_numpy(OpCall *c) except -1:
 
 
 cdef int rule_where(OpCall *c) except -1:
-    """where(condition, x, y); in place the target is input 0 of the table's order: where_(condition, x, y) writes x."""
+    """where(condition, x, y). It has no in-place form."""
     cdef TensorBase condition = <TensorBase>c.x[0]
     cdef TensorBase side
     cdef Layout shape = condition.layout
@@ -302,6 +302,9 @@ cdef int rule_cast(OpCall *c) except -1:
     cdef Kernel kernel
     if c.row.n_attrs > 0 and c.attrs[0].i >= 0:
         dtype = <int>c.attrs[0].i
+    if c.inplace and c.needs_grad and dtype < EAGER_FLOAT32:
+        invalid_type(f"{op_name(c)}(): a cast to {DTYPES[dtype].name.decode()} has no gradient (S9.24). Use cast(), whose result is a "
+                     "constant, or write under no_grad()")
     kernel.call = eager_cast_loop(x.dtype, dtype)
     kernel.data = NULL
     result(c, x.layout, dtype)
