@@ -14,11 +14,11 @@ from eager_core.eager_utils cimport (
 from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport GradNode, new_accumulation_node, new_node
-from eager_core.layout cimport Layout, contiguous_layout
+from eager_core.layout cimport Layout
 from eager_core.tensor cimport wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
 from eager_core.rules_common cimport may_share
-from eager_core.storage cimport bump_region
+from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
@@ -237,7 +237,7 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
                           "back in the old shape")
     target.layout = layout
-    bump_region(target.storage, target.storage.data, _all_of(target), 1)
+    bump_all(target.storage)
     if node is not None and target.root is None:
         replace_history(target, node)
     elif node is not None:
@@ -266,12 +266,6 @@ cdef int _new_leaf_shape(TensorBase leaf, Layout layout) except -1:
         leaf.accumulator.grad = old.grad
         leaf.accumulator.hooks = old.hooks
     return 0
-
-
-cdef Layout _all_of(TensorBase t):
-    """The whole storage, byte by byte: a saver of any part of it must notice."""
-    cdef Py_ssize_t n = t.storage.nbytes
-    return contiguous_layout(1, &n)
 
 
 # ---- operators by number ---------------------------------------------------------------------------------------------------------------

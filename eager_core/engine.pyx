@@ -185,9 +185,7 @@ cdef class Run:
             node = <GradNode>self.states[done].node
             done += 1
             if node.cleared:
-                if self.partial:
-                    continue
-                freed_error(node.name())
+                freed_error(node.name())         # grad() too: who knows what lay behind it
             if overwrites_all(node) and node.next_0 is not None and node.next_0.cleared:
                 # Nothing is left of the old value, so that its graph is gone does not matter.
                 node.next_0 = None
@@ -232,8 +230,6 @@ cdef class Run:
             while done < n:
                 node = <GradNode>self.states[order[done]].node
                 done += 1
-                if node.cleared:
-                    continue
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
                     if behind is not None:
@@ -248,8 +244,6 @@ cdef class Run:
                 for k in range(node.n_outputs):
                     if (<size_t><void *>node, k) in self.wanted:
                         self.states[order[done]].needed = True
-                if node.cleared:
-                    continue
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
                     if behind is not None and self.states[self.find(behind)].needed:
@@ -257,14 +251,6 @@ cdef class Run:
         finally:
             PyMem_Free(order)
             PyMem_Free(left)
-        return 0
-
-    cdef int check_cleared(self) except -1:
-        """grad(): a cleared node hides what lies behind it, so it is an error unless nothing that was asked for is missing."""
-        cdef Py_ssize_t k
-        for k in range(self.n_states):
-            if (<GradNode>self.states[k].node).cleared:
-                freed_error((<GradNode>self.states[k].node).name())
         return 0
 
     # ---- delivery ----
@@ -660,7 +646,6 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
         run.discover()
         if run.partial:
             run.mark_needed()
-            run.check_cleared()
         for k in range(len(tensors)):
             t = <TensorBase>tensors[k]
             node = gradient_edge(t)

@@ -143,7 +143,8 @@ def test_s8_11_of_duplicates_only_the_winner_has_a_gradient():
 
 
 @pytest.mark.parametrize("index", [
-    4, -5, 10**30, (0, 10**30), (0, 3), (0, 0, 0, 0), [4], np.array([0, -5]), np.array([True, False]), 1.5, "a", (Ellipsis, Ellipsis), [0.5], None.__class__,
+    4, -5, 10**30, (0, 10**30), (0, 3), (0, 0, 0, 0), [4],
+    np.array([0, -5]), np.array([True, False]), 1.5, "a", (Ellipsis, Ellipsis), [0.5], None.__class__,
 ], ids=str)
 def test_s8_13_a_bad_index_is_an_index_error_and_changes_nothing(index):
     y = paddle.to_tensor(BASE) * 1.0
