@@ -104,7 +104,8 @@ cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
     cdef int dtype = target.out_dtype if slot == 0 else target.output_dtype(slot)
     if not same_shape(g.layout, layout):
         if not _broadcasts(source):
-            invalid_argument(f"{'backward' if source is None else source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
+            giver = "backward" if source is None else source.name()
+            invalid_argument(f"{giver} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
                              "Was the shape of the value changed after it was used?")
         g = sum_to(g, layout)
     if g.dtype != dtype:
