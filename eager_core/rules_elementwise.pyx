@@ -227,7 +227,7 @@ cdef int rule_clip(OpCall *c) except -1:
     for k in range(2):
         if c.attrs[k].o == NULL:
             c.attrs[k].f = INFINITY if k else -INFINITY
-        elif DTYPES[dtype].kind == KIND_INT and not _whole(c.attrs[k].f):
+        elif DTYPES[dtype].kind == KIND_INT and type(<object>c.attrs[k].o) is float and not _whole(c.attrs[k].f):
             dtype = EAGER_FLOAT64
     if DTYPES[dtype].kind == KIND_INT:
         return _clip_integers(c, dtype)
@@ -257,8 +257,8 @@ cdef int rule_clip(OpCall *c) except -1:
 cdef int _clip_integers(OpCall *c, int dtype) except -1:
     """Bounds beyond the dtype's range do not bind."""
     info = np.iinfo(numpy_dtype(dtype))
-    low = info.min if c.attrs[0].o == NULL else min(max(int(c.attrs[0].f), info.min), info.max)
-    high = info.max if c.attrs[1].o == NULL else min(max(int(c.attrs[1].f), info.min), info.max)
+    low = info.min if c.attrs[0].o == NULL else min(max(int(<object>c.attrs[0].o), info.min), info.max)
+    high = info.max if c.attrs[1].o == NULL else min(max(int(<object>c.attrs[1].o), info.min), info.max)
     return _clip_by_numpy(c, dtype, low, high)
 
 

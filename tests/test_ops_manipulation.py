@@ -438,3 +438,9 @@ def test_a_number_that_the_dtype_cannot_hold_is_refused(call):
     assert x.tolist() == [1, 2]
     u = paddle.to_tensor(np.array([1, 2], dtype="uint64"))
     assert call(u, 2 ** 63 + 5).tolist()[0] == 2 ** 63 + 5
+
+
+def test_an_index_of_index_put_is_of_integers_or_bool():
+    x = paddle.to_tensor(SQUARE)
+    for index in ((slice(None), paddle.to_tensor([0])), (np.array([0.0]),), (None,)):
+        refused(TypeError, lambda index=index: paddle.index_put(x, index, 1.0), x)
