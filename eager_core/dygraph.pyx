@@ -14,11 +14,11 @@ from eager_core.eager_utils cimport (
 from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport GradNode, new_accumulation_node, new_node
-from eager_core.layout cimport Layout, contiguous_layout
+from eager_core.layout cimport Layout
 from eager_core.tensor cimport wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
 from eager_core.rules_common cimport may_share
-from eager_core.storage cimport bump_region
+from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
@@ -232,13 +232,12 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         edge = gradient_edge(target)
         node = view_node(c.row, target, edge, target.slot, layout if c.region == NULL else <Layout>c.region, 0)
         node.out_layout = layout
-    elif not grad_enabled() and wants_grad(target):
-        if target.root is not None or target.grad_node is not None:
-            permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
-                              "back in the old shape")
-        _new_leaf_shape(target, layout)
+    elif not grad_enabled() and (wants_grad(target) if target.root is not None else target.grad_node is not None):
+        # A constant with a hidden history, too: stop_gradient=False would bring it back (S3.7).
+        permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
+                          "back in the old shape")
     target.layout = layout
-    bump_region(target.storage, target.storage.data, _all_of(target), 1)
+    bump_all(target.storage)
     if node is not None and target.root is None:
         replace_history(target, node)
     elif node is not None:
@@ -253,6 +252,8 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         target.generation = (<TensorBase>target.root).generation - 1
     else:
         forget_history(target)
+        if target.root is None:
+            _new_leaf_shape(target, layout)
     return 0
 
 
@@ -265,13 +266,6 @@ cdef int _new_leaf_shape(TensorBase leaf, Layout layout) except -1:
         leaf.accumulator.grad = old.grad
         leaf.accumulator.hooks = old.hooks
     return 0
-
-
-cdef Layout _all_of(TensorBase t):
-    """The whole storage, byte by byte: a saver of any part of it must notice."""
-
-    cdef Py_ssize_t n = t.storage.nbytes
-    return contiguous_layout(1, &n)
 
 
 # ---- operators by number ---------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from eager_core import array_kernels, gradient_helpers, printing
 from eager_core._generated import names as generated_names
 from eager_core.place import CPUPlace
 
-
 from eager_core._generated.op_ids cimport *
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_INT, code_of, numpy_dtype
 from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, outputs_of, run_call
@@ -19,7 +18,7 @@ from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list
 from eager_core.op cimport FAMILY_VIEW, OpCall, begin_call, eager_op_row, keep, op_row, register_rows, release_call
 from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
 from eager_core.rules_index cimport is_basic, numpy_index
-from eager_core.storage cimport allocate, bump_region
+from eager_core.storage cimport allocate, bump_all
 from eager_core.rules_common cimport number_of
 from eager_core.tensor cimport alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
@@ -468,7 +467,7 @@ cdef class Tensor(TensorBase):
 
     def _bump_inplace_version(self):
         """Count a write that the library did not see."""
-        bump_region(self.storage, self.storage.data, _bytes_of(self), 1)
+        bump_all(self.storage)
 
     # -- values --
 
@@ -726,11 +725,6 @@ cdef class Tensor(TensorBase):
         else:
             op = OP_GREATER_EQUAL
         return binary(op, self, other, False)
-
-
-cdef Layout _bytes_of(TensorBase t):
-    cdef Py_ssize_t n = t.storage.nbytes
-    return contiguous_layout(1, &n)
 
 
 cdef int _set_stop_gradient(TensorBase t, object value) except -1:

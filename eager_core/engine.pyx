@@ -198,9 +198,7 @@ cdef class Run:
             node = <GradNode>self.states[done].node
             done += 1
             if node.cleared:
-                if self.partial:
-                    continue
-                freed_error(node.name())
+                freed_error(node.name())         # grad() too: who knows what lay behind it
             if overwrites_all(node) and node.next_0 is not None and node.next_0.cleared:
                 # Nothing is left of the old value, so that its graph is gone does not matter.
                 node.next_0 = None
@@ -246,8 +244,6 @@ cdef class Run:
             while done < n:
                 node = <GradNode>self.states[order[done]].node
                 done += 1
-                if node.cleared:
-                    continue
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
                     if behind != NULL:
@@ -262,8 +258,6 @@ cdef class Run:
                 for k in range(node.n_outputs):
                     if (<size_t><void *>node, k) in self.wanted:
                         self.states[order[done]].needed = True
-                if node.cleared:
-                    continue
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
                     if behind != NULL and self.states[self.find(behind)].needed:
@@ -271,14 +265,6 @@ cdef class Run:
         finally:
             PyMem_Free(order)
             PyMem_Free(left)
-        return 0
-
-    cdef int check_cleared(self) except -1:
-        """grad(): a cleared node hides what lies behind it, so it is an error unless nothing that was asked for is missing."""
-        cdef Py_ssize_t k
-        for k in range(self.n_states):
-            if (<GradNode>self.states[k].node).cleared:
-                freed_error((<GradNode>self.states[k].node).name())
         return 0
 
     # ---- delivery ----
@@ -385,6 +371,7 @@ cdef class Run:
                     f"{DTYPES[(<TensorBase>answer).dtype].name.decode()} in place of one of shape {shape_text(g.layout)} and dtype "
                     f"{DTYPES[g.dtype].name.decode()}")
             g = <TensorBase>answer
+        answer = None
         if not same_shape(g.layout, node.output_layout(slot)):
             invalid_argument(f"a hook changed the shape of its gradient from {shape_text(node.output_layout(slot))} to "
                              f"{shape_text(g.layout)}")
@@ -392,6 +379,14 @@ cdef class Run:
         Py_INCREF(g)
         self.slots[at].dense = <PyObject *>g
         Py_XDECREF(old)
+        g = None
+        if not exclusive(self.slots[at].dense) or (not self.create_graph and wants_grad(<TensorBase>self.slots[at].dense)):
+            # A hook has kept it, and may write to it before the pass ends; or it has a history that nobody asked for (S9.8).
+            g = call_1(OP_ASSIGN, <TensorBase>self.slots[at].dense)
+            old = self.slots[at].dense
+            Py_INCREF(g)
+            self.slots[at].dense = <PyObject *>g
+            Py_XDECREF(old)
         return 0
 
     cdef int capture(self, GradNode node, int slot) except -1:
@@ -666,7 +661,6 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
         run.discover()
         if run.partial:
             run.mark_needed()
-            run.check_cleared()
         for k in range(len(tensors)):
             t = <TensorBase>tensors[k]
             node = gradient_edge(t)

@@ -12,7 +12,7 @@ from eager_core.eager_utils cimport gradient_edge, view_node
 from eager_core.errors cimport invalid_argument
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport same_shape, shape_list, shape_text
-from eager_core.op cimport FAMILY_BINARY, FAMILY_BROADCAST, FAMILY_MATMUL, FAMILY_NODE, FAMILY_TERNARY, OpCall, begin_call, op_row
+from eager_core.op cimport FAMILY_BINARY, FAMILY_BROADCAST, FAMILY_MATMUL, FAMILY_TERNARY, OpCall, begin_call, op_row
 from eager_core.tensor cimport alias, empty_tensor, number_tensor, wants_grad
 from eager_core.tracer cimport fill
 from eager_core.unrecorded cimport add_into_region, copy_of_region, fill_region
@@ -88,15 +88,24 @@ cdef TensorBase sum_to(TensorBase g, Layout target):
     invalid_argument(f"a gradient of shape {shape_text(g.layout)} arrived for a value of shape {shape_text(target)}")
 
 
+cdef bint _broadcasts(GradNode source) noexcept:
+    """Whether the operator may have repeated its inputs, so that their gradients are to be summed; None: a seed."""
+    cdef int family
+    if source is None or source.row == NULL:
+        return False
+    family = source.row.family
+    return (family == FAMILY_BINARY or family == FAMILY_TERNARY or family == FAMILY_MATMUL or family == FAMILY_BROADCAST
+            or source.row.id == OP_REGION_WRITE)
+
+
 cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
     """Make a gradient look like the value it belongs to: shape, then dtype (S7.1, S7.3)."""
     cdef Layout layout = target.out_layout if slot == 0 else target.output_layout(slot)
-    cdef int dtype = target.out_dtype if slot == 0 else target.output_dtype(slot), family
+    cdef int dtype = target.out_dtype if slot == 0 else target.output_dtype(slot)
     if not same_shape(g.layout, layout):
-        family = FAMILY_NODE if source is None or source.row == NULL else source.row.family
-        if family != FAMILY_BINARY and family != FAMILY_TERNARY and family != FAMILY_MATMUL and family != FAMILY_BROADCAST and (
-                source.row.id != OP_REGION_WRITE):
-            invalid_argument(f"{source.name()} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
+        if not _broadcasts(source):
+            giver = "backward" if source is None else source.name()
+            invalid_argument(f"{giver} gave a gradient of shape {shape_text(g.layout)} for a value of shape {shape_text(layout)}. "
                              "Was the shape of the value changed after it was used?")
         g = sum_to(g, layout)
     if g.dtype != dtype:

@@ -42,7 +42,7 @@ cdef int _read(Loop *row, PyUFuncObject *ufunc) except -1:
                 break
         else:
             row[code].call = <eager_loop>ufunc.functions[i]
-            row[code].data = ufunc.data[i]
+            row[code].data = NULL if ufunc.data == NULL else ufunc.data[i]
             row[code].result = result
     return 0
 

@@ -1,5 +1,11 @@
 from eager_core.dtypes cimport EAGER_MAX_NDIM
 
+cdef extern from *:
+    """
+    #define EAGER_MAX_ELEMENTS (PY_SSIZE_T_MAX / 16)
+    """
+    Py_ssize_t MAX_ELEMENTS "EAGER_MAX_ELEMENTS"         # of the widest dtype: more have no size in bytes
+
 cdef class Layout:
     """Shape and strides, never changed once made: tensors, nodes and saved values share it by reference."""
     cdef readonly int ndim

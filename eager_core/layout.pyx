@@ -1,6 +1,8 @@
 """Shape and strides of a tensor as one immutable, shared object."""
 cimport cython
 
+from eager_core.errors cimport invalid_argument
+
 
 # no_gc: a layout holds nothing but a layout with one axis less.
 @cython.final
@@ -11,6 +13,10 @@ cdef class Layout:
         return f"Layout(shape={shape_list(self)}, strides={[self.strides[i] for i in range(self.ndim)]})"
 
 
+cdef int _too_large(int ndim, const Py_ssize_t *dims) except -1:
+    invalid_argument(f"a tensor of shape {[dims[i] for i in range(ndim)]} has more elements than any memory can hold")
+
+
 cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims):
     cdef Layout made = Layout.__new__(Layout)
     cdef Py_ssize_t step = 1
@@ -19,6 +25,9 @@ cdef Layout contiguous_layout(int ndim, const Py_ssize_t *dims):
     for i in range(ndim - 1, -1, -1):
         made.dims[i] = dims[i]
         made.strides[i] = step
+        # A product that wraps would pass for a small tensor. The division is slow, and almost never needed.
+        if (step | dims[i]) >> 31 and step and dims[i] > MAX_ELEMENTS // step:
+            _too_large(ndim, dims)
         step *= dims[i]
     made.numel = step
     made.contiguous = True

@@ -54,8 +54,6 @@ typedef struct {
     int n_tensors;              /* tensor inputs; -1: one list of them */
     int n_attrs;
     double defaults[EAGER_MAX_ATTRS];       /* of attributes; objects default to NULL */
-    int n_outputs;
-    int inplace;                /* an in-place form exists */
     uint32_t differentiable;    /* bit i: input i has a gradient; 0: the operator has none */
     int n_saved;
     int8_t saved[EAGER_MAX_SAVED];          /* input index, or 16 + output index, + 64 when only shape and dtype are kept */

@@ -51,8 +51,6 @@ cdef extern from "op.h":
         int n_tensors
         int n_attrs
         double[6] defaults
-        int n_outputs
-        int inplace
         uint32_t differentiable
         int n_saved
         int8_t[4] saved

@@ -133,7 +133,7 @@ cdef object _ints_of(object value, Py_ssize_t *bad):
     return tuple(found)
 
 
-cdef str KIND_WORDS(int kind):
+cdef str _kind_word(int kind):
     if kind == PARAM_FLOAT or kind == PARAM_NUMBER:
         return "double"
     if kind == PARAM_INT:
@@ -207,7 +207,7 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *n
             return 0
         if bad >= 0:
             invalid_type(f"{op_name(c)}(): {_where(name, position)} must be list of int, but got {_got(value[bad])} at pos {bad}")
-    invalid_type(f"{op_name(c)}(): {_where(name, position)} must be {KIND_WORDS(kind)}, but got {_got(value)}")
+    invalid_type(f"{op_name(c)}(): {_where(name, position)} must be {_kind_word(kind)}, but got {_got(value)}")
 
 
 cdef int _tensor_list(OpCall *c, object value, const char *name, Py_ssize_t position) except -1:

@@ -10,8 +10,8 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from eager_core.dtypes cimport numpy_dtype
 from eager_core.op cimport (
-    Attr, FAMILY_ARRAY, FAMILY_BROADCAST, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER,
-    PARAM_OBJECT, keep, register_rule,
+    FAMILY_ARRAY, FAMILY_BROADCAST, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER,
+    PARAM_OBJECT, keep, op_name, register_rule,
 )
 from eager_core.rules_common cimport number_of, result
 from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array, is_tensor
@@ -38,22 +38,20 @@ cdef list _attributes(OpCall *c):
     cdef int i
     for i in range(c.row.n_params):
         if c.row.params[i].kind == PARAM_OBJECT and c.attrs[c.row.params[i].slot].o != NULL:
-            _freeze(c, &c.attrs[c.row.params[i].slot])
+            c.attrs[c.row.params[i].slot].o = keep(c, _frozen(<object>c.attrs[c.row.params[i].slot].o))
     return [_value(c, c.row.params[i].slot, c.row.params[i].kind) for i in range(c.row.n_params)
             if PARAM_FLOAT <= c.row.params[i].kind < PARAM_IGNORED]
 
 
-cdef int _freeze(OpCall *c, Attr *attr) except -1:
-    """Tensors in an attribute become arrays, copied: what backward uses later cannot change under it."""
-    value = <object>attr.o
+cdef object _frozen(object value):
+    """What the caller may change later becomes a copy, at any depth: backward must use it as it was. Tensors become arrays."""
     if is_tensor(value):
-        attr.o = keep(c, as_array(<TensorBase>value, False).copy())
-    elif type(value) is list or type(value) is tuple:
-        for item in value:
-            if is_tensor(item):
-                attr.o = keep(c, tuple([as_array(<TensorBase>one, False).copy() if is_tensor(one) else one for one in value]))
-                break
-    return 0
+        return as_array(<TensorBase>value, False).copy()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) is list or type(value) is tuple:
+        return type(value)([_frozen(item) for item in value])
+    return value
 
 
 cdef object _value(OpCall *c, int k, int kind):
@@ -72,13 +70,14 @@ cdef object _value(OpCall *c, int k, int kind):
 
 cdef int _number_to_tensor(OpCall *c) except -1:
     """A Python number, which has a kind but no width (NumPy 2), takes the first tensor's dtype if that has room for its kind."""
-    cdef int slot = c.scalar_at, kind = <int>c.scalar_kind
-    if kind == 3:
-        number = complex(c.scalar_real, c.scalar_imag)
-    else:
-        number = c.scalar_real if kind == 2 else c.scalar_int if kind == 1 else bool(c.scalar_int)
+    cdef int slot = c.scalar_at
+    number = number_of(c)
     dtype = numpy_dtype((<TensorBase>c.x[1 if slot == 0 else 0]).dtype)
-    c.x[slot] = keep(c, adopt_array(np.array(number, dtype=np.result_type(dtype, number))))
+    try:
+        array = np.array(number, dtype=np.result_type(dtype, number))
+    except OverflowError:
+        raise OverflowError(f"(InvalidArgument) {op_name(c)}(): the number {number} is out of bounds for {dtype}") from None
+    c.x[slot] = keep(c, adopt_array(array))
     c.scalar_at = -1
     return 0
 

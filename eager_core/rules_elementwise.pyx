@@ -3,7 +3,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, floor
 
 from eager_core.dtypes cimport (
-    DTYPES, EAGER_BOOL, EAGER_FLOAT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE, code_of, numpy_dtype,
+    DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE, code_of, numpy_dtype,
 )
 from eager_core.errors cimport invalid_type
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
@@ -187,7 +187,7 @@ cdef int _by_numpy(OpCall *c) except -1:
 
 
 cdef int rule_where(OpCall *c) except -1:
-    """where(condition, x, y); in place the target is input 0 of the table's order: where_(condition, x, y) writes x."""
+    """where(condition, x, y). It has no in-place form."""
     cdef TensorBase condition = <TensorBase>c.x[0]
     cdef TensorBase side
     cdef Layout shape = condition.layout
@@ -227,7 +227,7 @@ cdef int rule_clip(OpCall *c) except -1:
     for k in range(2):
         if c.attrs[k].o == NULL:
             c.attrs[k].f = INFINITY if k else -INFINITY
-        elif DTYPES[dtype].kind == KIND_INT and not _whole(c.attrs[k].f):
+        elif DTYPES[dtype].kind == KIND_INT and type(<object>c.attrs[k].o) is float and not _whole(c.attrs[k].f):
             dtype = EAGER_FLOAT64
     if DTYPES[dtype].kind == KIND_INT:
         return _clip_integers(c, dtype)
@@ -257,8 +257,8 @@ cdef int rule_clip(OpCall *c) except -1:
 cdef int _clip_integers(OpCall *c, int dtype) except -1:
     """Bounds beyond the dtype's range do not bind."""
     info = np.iinfo(numpy_dtype(dtype))
-    low = info.min if c.attrs[0].o == NULL else min(max(int(c.attrs[0].f), info.min), info.max)
-    high = info.max if c.attrs[1].o == NULL else min(max(int(c.attrs[1].f), info.min), info.max)
+    low = info.min if c.attrs[0].o == NULL else min(max(int(<object>c.attrs[0].o), info.min), info.max)
+    high = info.max if c.attrs[1].o == NULL else min(max(int(<object>c.attrs[1].o), info.min), info.max)
     return _clip_by_numpy(c, dtype, low, high)
 
 
@@ -302,6 +302,9 @@ cdef int rule_cast(OpCall *c) except -1:
     cdef Kernel kernel
     if c.row.n_attrs > 0 and c.attrs[0].i >= 0:
         dtype = <int>c.attrs[0].i
+    if c.inplace and c.needs_grad and dtype < EAGER_FLOAT32:
+        invalid_type(f"{op_name(c)}(): a cast to {DTYPES[dtype].name.decode()} has no gradient (S9.24). Use cast(), whose result is a "
+                     "constant, or write under no_grad()")
     kernel.call = eager_cast_loop(x.dtype, dtype)
     kernel.data = NULL
     result(c, x.layout, dtype)

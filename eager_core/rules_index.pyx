@@ -5,13 +5,17 @@ from cpython.object cimport PyObject
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
 
 from eager_core._generated.op_ids cimport SET_ALL
-from eager_core.dtypes cimport DTYPES, KIND_INT
+from eager_core.dtypes cimport DTYPES, EAGER_MAX_NDIM, KIND_INT
 from eager_core.errors cimport invalid_argument, out_of_range
 from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, row_layout, shape_text, strided_layout
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, OpCall, eager_cast_loop, keep, op_name, register_rule
 from eager_core.rules_common cimport check_kind, may_share, promoted, put_number, same_elements, target_of
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name
 from eager_core.tracer cimport begin_plan, contiguous_copy, plan_constant, plan_tensor
+
+
+cdef extern from "Python.h":
+    Py_ssize_t PyNumber_AsSsize_t(object o, PyObject *error) except? -1
 
 
 cdef struct Region:              # a layout being built, axis by axis
@@ -22,10 +26,11 @@ cdef struct Region:              # a layout being built, axis by axis
     Py_ssize_t[9] strides
 
 
-cdef int _take_int(Region *r, Layout source, Py_ssize_t i) except -1:
+cdef int _take_int(Region *r, Layout source, object item) except -1:
     cdef Py_ssize_t n = source.dims[r.axis]
+    cdef Py_ssize_t i = PyNumber_AsSsize_t(item, NULL)       # one that is too large for it becomes the largest: out of range anyway
     if i < -n or i >= n:
-        out_of_range(f"index {i} is out of range for axis {r.axis} with length {n}")
+        out_of_range(f"index {item} is out of range for axis {r.axis} with length {n}")
     r.offset += (i + n if i < 0 else i) * source.strides[r.axis]
     r.axis += 1
     return 0
@@ -54,7 +59,7 @@ cdef int _take_all(Region *r, Layout source, int axes) except -1:
     return 0
 
 
-cdef bint _is_int(object item) noexcept:
+cdef bint _is_int(object item) except -1:
     return type(item) is int or (isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_)))
 
 
@@ -73,7 +78,7 @@ cdef object _plain(object item):
 cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
     """The region of a basic index (ints, slices, None, ellipsis), or None if the index is an advanced one."""
     cdef Region r
-    cdef int consumed = 0
+    cdef int consumed = 0, added = 0             # axes of the source that the index names; how many axes the result has more
     cdef bint ellipsis = False
     r.ndim = r.axis = 0
     r.offset = 0
@@ -88,24 +93,25 @@ cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
     for item in items:
         item = _plain(item)
         if item is None:
-            pass
+            added += 1
         elif item is Ellipsis:
             if ellipsis:
                 out_of_range("an index can only have a single ellipsis ('...')")
             ellipsis = True
-        elif _is_int(item) or type(item) is slice:
+        elif type(item) is slice:
             consumed += 1
+        elif _is_int(item):
+            consumed += 1
+            added -= 1
         else:
             return None
         plain.append(item)
     if consumed > source.ndim:
         out_of_range(f"too many indices: {consumed} for a tensor of shape {shape_text(source)}")
-    if len(plain) + source.ndim - consumed > 9 and sum([item is None for item in plain]) + source.ndim - consumed > 9:
-        invalid_argument("the result of the index would have more than 9 axes")
+    if source.ndim + added > EAGER_MAX_NDIM:
+        invalid_argument(f"the result of the index would have more than {EAGER_MAX_NDIM} axes")
     for item in plain:
         if item is None:
-            if r.ndim == 9:
-                invalid_argument("the result of the index would have more than 9 axes")
             r.dims[r.ndim] = 1
             r.strides[r.ndim] = 0
             r.ndim += 1
@@ -121,13 +127,13 @@ cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
 
 
 cdef object numpy_index(object index):
-    """An advanced index for NumPy, with tensors and arrays copied: what backward uses later cannot change under it."""
+    """An advanced index for NumPy, checked; the rule of array operators copies it."""
     if type(index) is tuple:
         return tuple([numpy_index(item) for item in index])
     if is_tensor(index):
-        return as_array(<TensorBase>index, False).copy()
+        return as_array(<TensorBase>index, False)
     if isinstance(index, (np.ndarray, list)):
-        array = np.array(index) if not isinstance(index, list) else np.array([numpy_index(item) for item in index])
+        array = np.asarray(index) if not isinstance(index, list) else np.array([numpy_index(item) for item in index])
         if array.size == 0 and isinstance(index, list):
             array = array.astype(np.int64)
         if array.dtype.kind not in "iub":
@@ -139,7 +145,7 @@ cdef object numpy_index(object index):
 
 
 cdef int rule_getitem(OpCall *c) except -1:
-    """attrs: index. Basic: a view. (Advanced indexes are another operator; `read` chooses.)"""
+    """attrs: index. Basic: a view. (Advanced indexes are another operator; `get_item` chooses.)"""
     cdef TensorBase x = <TensorBase>c.x[0], view
     cdef Py_ssize_t offset = 0
     cdef Layout layout = basic_region(x.layout, <object>c.attrs[0].o, &offset)
@@ -154,7 +160,7 @@ cdef int rule_getitem(OpCall *c) except -1:
     return 0
 
 
-cdef bint is_basic(object index) noexcept:
+cdef bint is_basic(object index) except -1:
     """Whether an index is made of ints, slices, None and ellipsis only."""
     if type(index) is int or type(index) is slice:
         return True

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 
 from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport invalid_argument
-from eager_core.layout cimport Layout, contiguous_layout, shape_text, strided_layout
+from eager_core.layout cimport MAX_ELEMENTS, Layout, contiguous_layout, shape_text, strided_layout
 from eager_core.op cimport FAMILY_VIEW, OpCall, op_name, register_rule
 from eager_core.rules_common cimport axis_of
 from eager_core.tensor cimport TensorBase, alias
@@ -78,6 +78,8 @@ cdef Layout _reshape(OpCall *c, Layout old, object shape):
         elif dims[i] < 0:
             invalid_argument(f"{op_name(c)}(): the length {dims[i]} in the shape {list(shape)} is negative")
         else:
+            if dims[i] and known > MAX_ELEMENTS // dims[i]:      # no tensor has so many; the product might wrap to what fits
+                invalid_argument(f"{op_name(c)}(): a tensor of shape {shape_text(old)} cannot take the shape {list(shape)}")
             known *= dims[i]
     if free >= 0:
         if known == 0 or old.numel % known:

@@ -5,7 +5,7 @@ from eager_core.layout cimport Layout
 cdef struct VersionCounter:
     uint64_t current                 # what inplace_version shows (S4.1)
     Py_ssize_t snapshots             # saved tensors alive; with none, where a write falls is of no interest
-    uint64_t whole                   # version of the last write, while a snapshot was alive, that touched everything
+    uint64_t whole                   # version of the last write that touched everything (not kept up while no snapshot is alive)
     uint64_t base                    # version that stamp 0 stands for
     uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
 
@@ -29,6 +29,11 @@ cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize) 
     if s.version.snapshots == 0:
         return 0
     return bump_region_slow(s, data, layout, itemsize)
+
+cdef inline void bump_all(Storage s) noexcept:
+    """Count a write to everything: a saver of any part must notice."""
+    s.version.current += 1
+    s.version.whole = s.version.current
 
 cdef inline bint untouched(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept:
     return s.version.current == snapshot or untouched_slow(s, snapshot, data, layout, itemsize)

@@ -47,6 +47,19 @@ def test_a_bad_row_is_refused_by_name(changes, text):
 
 
 @pytest.mark.parametrize(("formula", "text"), [
+    ("grad * d", "a node keeps three numbers, so 'd' must come earlier or be of kind object"),
+    ("core.clip_grad(grad, x, a, d)", "a node keeps three numbers, so 'd' must come earlier or be of kind object"),
+    ("grad * n", "'n' is of kind int, which a formula cannot calculate with; write a helper"),
+])
+def test_a_number_that_a_node_does_not_keep_is_refused(formula, text):
+    """Generated code would read past the end of what is kept, or what was never set."""
+    signature = "x: tensor, n: int = 0, a: float = 0.0, b: float = 0.0, d: float = 0.0"
+    with pytest.raises(ValueError, match="operator table, row 'wave'") as caught:
+        gen.compile_all((*OPS, row(signature=signature, grad={"x": formula})))
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(("formula", "text"), [
     ("grad * wavelet", "unknown name 'wavelet' in a formula"),
     ("wavelet(grad)", "unknown operator 'wavelet' in a formula"),
     ("grad ** 2", "cannot compile 'grad ** 2'"),

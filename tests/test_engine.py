@@ -294,6 +294,48 @@ def test_a_leaf_that_changed_its_shape():
     close(x.grad, [[2], [2]])
 
 
+@pytest.mark.parametrize("use", [lambda x: x, lambda x: x * 1.0, lambda x: x[0]], ids=["itself", "product", "view"])
+def test_a_leaf_that_changed_its_shape_while_it_was_constant(use):
+    """S9.10: the accumulator of the old shape is not met again."""
+    x = leaf([1.0, 2.0])
+    (x * 3.0).sum().backward()
+    x.stop_gradient = True
+    x.reshape_([1, 2])
+    x.stop_gradient = False
+    x.clear_gradient(set_to_zero=False)
+    use(x).backward()
+    close(x.grad, [[1, 1]])
+    assert x.grad.shape == [1, 2]
+
+
+def test_a_retained_cell_of_an_old_shape():
+    """S3.7, S9.13: the write cut the history, and the cell of the old value is not the leaf's."""
+    x = leaf([1.0, 2.0])
+    y = x * 3.0
+    y.retain_grads()
+    y.stop_gradient = True
+    y.reshape_([2, 1])
+    y.stop_gradient = False
+    y.backward()
+    close(y.grad, [[1], [1]])
+    assert y.grad.shape == [2, 1]
+    assert x.grad is None
+
+
+def test_a_hidden_history_keeps_its_shape_under_no_grad():
+    """S3.7, S8.7: it may come back, and knows the old shape only."""
+    x = leaf([1.0, 2.0])
+    y = x * 3.0
+    y.stop_gradient = True
+    with paddle.no_grad(), pytest.raises(RuntimeError, match="shape of a tensor with history"):
+        y.reshape_([2, 1])
+    assert y.shape == [2]
+    assert y.inplace_version == 0
+    y.stop_gradient = False
+    y.backward()
+    close(x.grad, [3, 3])
+
+
 def test_pieces_and_a_changed_grad():
     """S9.10, S9.22: a sum of slices is accumulated piece by piece; the `.grad` they go into may be gone or another by then."""
     x = leaf()
@@ -464,6 +506,47 @@ def test_changing_a_hooks_argument_in_place():
     close(w.grad, [1, 1])
     close(x.grad, [10, 10])
     close(seed, [1, 1])
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("first", ["x", "w"])
+def test_a_kept_hook_argument_written_by_a_later_hook(first, create_graph):
+    """S9.7, S9.14: `.grad` is written at the end of the pass, and what flows on is used later; neither is the object that a hook kept."""
+    x, w = leaf([1.0, 2.0]), leaf([1.0, 2.0])
+    kept = []
+
+    def late(g):
+        for old in kept:
+            with paddle.no_grad():
+                old.fill_(100.0)
+
+    y, z = x * 2.0, w * 5.0
+    roots = [y.sum(), z.sum()]
+    x.register_hook(kept.append)
+    y.register_hook(kept.append)
+    z.register_hook(late)
+    w.register_hook(late)
+    sum(roots if first == "x" else roots[::-1]).backward(create_graph=create_graph)
+    close(x.grad, [2, 2])
+    close(w.grad, [5, 5])
+
+
+def test_a_hook_that_answers_with_a_recorded_tensor():
+    """S9.8: without create_graph a gradient has no history."""
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+
+    def hook(g):
+        with paddle.enable_grad():
+            return g * w
+
+    x.register_hook(hook)
+    (x * 2.0).sum().backward()
+    close(x.grad, [6, 8])
+    assert x.grad.stop_gradient
+    assert x.grad.is_leaf
+    result, = paddle.grad((x * 2.0).sum(), x)
+    assert result.stop_gradient
+    close(result, [6, 8])
 
 
 @pytest.mark.parametrize("create_graph", [False, True])

@@ -143,7 +143,8 @@ def test_s8_11_of_duplicates_only_the_winner_has_a_gradient():
 
 
 @pytest.mark.parametrize("index", [
-    4, -5, (0, 3), (0, 0, 0, 0), [4], np.array([0, -5]), np.array([True, False]), 1.5, "a", (Ellipsis, Ellipsis), [0.5], None.__class__,
+    4, -5, 10**30, (0, 10**30), (0, 3), (0, 0, 0, 0), [4],
+    np.array([0, -5]), np.array([True, False]), 1.5, "a", (Ellipsis, Ellipsis), [0.5], None.__class__,
 ], ids=str)
 def test_s8_13_a_bad_index_is_an_index_error_and_changes_nothing(index):
     y = paddle.to_tensor(BASE) * 1.0
@@ -185,6 +186,30 @@ def test_an_index_that_changes_later_was_copied():
     expected = np.zeros(SHAPE)
     expected[[0, 2]] = 1.0
     np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
+@pytest.mark.parametrize("form", ["array", "list of arrays", "list of lists"])
+def test_an_index_of_index_put_that_changes_later_was_copied(form):
+    x = paddle.to_tensor(np.arange(1.0, 7.0).reshape(3, 2), stop_gradient=False)
+    rows = np.array([0, 2])
+    index = {"array": rows, "list of arrays": [rows], "list of lists": [[0, 2]]}[form]
+    y = paddle.index_put(x, index, paddle.zeros([2, 2], "float64"))
+    rows[:] = 1
+    if isinstance(index, list):
+        index[0] = [1, 1]
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("index", [(None, slice(None)), (None, *[slice(None)] * 9), (None, Ellipsis), (None, 0, None, 0, None)], ids=str)
+def test_s8_13_an_index_that_would_give_more_than_nine_axes(index):
+    x = paddle.zeros([1] * 9)
+    with pytest.raises(ValueError, match="more than 9 axes"):
+        x[index]
+    with pytest.raises(ValueError, match="more than 9 axes"):
+        x[index] = 1.0
+    assert x.inplace_version == 0
+    assert x[None, :, 0].shape == [1] * 9
 
 
 @pytest.mark.parametrize("write", [lambda y: y.fill_(3.0), lambda y: y.zero_(), lambda y: y.copy_(paddle.ones(SHAPE, "float64")),

@@ -963,3 +963,18 @@ def test_s7_6_no_write_goes_through_overlapping_elements():
         close(spread.numpy(), [[2.0, 4.0], [18.0, 4.0], [2.0, 4.0]])
     close(x.numpy(), [1.0, 2.0])
     assert x.inplace_version == 0
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_s9_24_a_recorded_cast_to_integers_is_refused(dtype):
+    """The values are cut, and the gradient would pass as if they were not."""
+    x = leaf([1.5, 0.2])
+    y = x * 2.0
+    with pytest.raises(TypeError, match=r"\(InvalidType\) cast_\(\)"):
+        y.cast_(dtype)
+    np.testing.assert_array_equal(y.numpy(), [3.0, 0.4])
+    assert y.inplace_version == 0
+    with paddle.no_grad():
+        y.cast_(dtype)
+    np.testing.assert_array_equal(y.numpy(), np.array([3.0, 0.4]).astype(dtype))
+    assert y.dtype == np.float64

@@ -592,3 +592,14 @@ def test_entry_points() -> None:
     assert_array_equal(eager_core.eager_api_expm1(x).numpy(), np.expm1(LINE))
     assert_allclose(eager_core.eager_api_leaky_relu(x, "alpha", 0.5).numpy(), np.where(LINE > 0, LINE, LINE / 2))
     assert eager_core.get_core_ops_args_info()["atan2"] == ["X", "Y"]
+
+
+def test_a_whole_bound_of_clip_is_exact():
+    """An integer of 64 bits is no double."""
+    x = np.array([2 ** 61, -2 ** 61, 5])
+    got = paddle.clip(paddle.to_tensor(x), -2 ** 60 - 1, 2 ** 60 + 1)
+    assert got.dtype == np.int64
+    assert got.tolist() == [2 ** 60 + 1, -2 ** 60 - 1, 5]
+    u = paddle.to_tensor(np.array([2 ** 64 - 1, 3], dtype="uint64"))
+    assert u.clip_(-1, 2 ** 63 + 1).tolist() == [2 ** 63 + 1, 3]
+    assert paddle.clip(paddle.to_tensor(x), max=1.5).dtype == np.float64

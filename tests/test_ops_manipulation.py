@@ -424,3 +424,23 @@ def test_put_along_axis_of_the_table_refuses_ways_whose_gradient_it_does_not_hav
         with pytest.raises(ValueError, match="assign or add"):
             call()
     assert arr.inplace_version == 0
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, n: paddle.masked_fill(x, x > 0, n), lambda x, n: x.masked_fill_(x > 0, n),
+    lambda x, n: paddle.index_fill(x, paddle.to_tensor([0]), 0, n), lambda x, n: paddle.index_put(x, (paddle.to_tensor([0]),), n),
+    lambda x, n: paddle.put_along_axis(x, paddle.to_tensor([0]), n, 0),
+])
+def test_a_number_that_the_dtype_cannot_hold_is_refused(call):
+    x = paddle.to_tensor(np.array([1, 2]))
+    with pytest.raises(OverflowError, match="out of bounds for int64"):
+        call(x, 2 ** 64)
+    assert x.tolist() == [1, 2]
+    u = paddle.to_tensor(np.array([1, 2], dtype="uint64"))
+    assert call(u, 2 ** 63 + 5).tolist()[0] == 2 ** 63 + 5
+
+
+def test_an_index_of_index_put_is_of_integers_or_bool():
+    x = paddle.to_tensor(SQUARE)
+    for index in ((slice(None), paddle.to_tensor([0])), (np.array([0.0]),), (None,)):
+        refused(TypeError, lambda index=index: paddle.index_put(x, index, 1.0), x)

@@ -624,3 +624,14 @@ def test_a_refused_dtype_of_a_value_names_a_remedy_that_exists():
         assert x.inplace_version == 0
     with pytest.raises(TypeError, match=r"or use exp\(\) without underscore$"):
         const([1, 2], "int64").exp_()
+
+
+@pytest.mark.parametrize("shape", [[2 ** 32, 2 ** 32], [2 ** 62, 4], [2 ** 31, 2 ** 31, 4], [2 ** 32, 2 ** 32, -1]])
+def test_a_shape_whose_product_wraps_is_no_small_shape(shape):
+    """2^64 elements are not 0."""
+    for x in (paddle.zeros([0]), paddle.zeros([4])):
+        with pytest.raises(ValueError, match="InvalidArgument"):
+            x.reshape(shape)
+        with pytest.raises(ValueError, match="InvalidArgument"):
+            x.reshape_(shape)
+        assert len(x.shape) == 1

@@ -105,7 +105,7 @@ def _one(value: Array, x: Array, name: str) -> None:
 
 
 def index_of(indices: Any) -> tuple[Any, ...]:
-    return tuple(np.asarray(i) if not isinstance(i, slice) else i for i in (indices if isinstance(indices, tuple | list) else (indices,)))
+    return tuple(np.asarray(i) for i in (indices if isinstance(indices, tuple | list) else (indices,)))
 
 
 def index_put(x: Array, value: Array, indices: Any, accumulate: bool) -> Array:

@@ -92,9 +92,18 @@ class Compiler:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return f"-{self.number(node.operand)}"
         if isinstance(node, ast.Name) and node.id in self.attributes:
-            return f"node.attrs[{self.attributes[node.id]}].f"
+            if self.kinds.get(node.id, "float") not in ("float", "number"):
+                self.fail(f"{node.id!r} is of kind {self.kinds[node.id]}, which a formula cannot calculate with; write a helper")
+            return f"node.attrs[{self.kept(node.id)}].f"
         self.fail(f"not a number: {ast.unparse(node)}")
         return ""
+
+    def kept(self, name: str) -> int:
+        """Return the place of a number among those that a node keeps."""
+        k = self.attributes[name]
+        if k > 2:
+            self.fail(f"a node keeps three numbers, so {name!r} must come earlier or be of kind object")
+        return k
 
     def tensor(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
@@ -172,8 +181,7 @@ class Compiler:
             k, kind = self.attributes[node.id], self.kinds.get(node.id, "float")
             if kind in ("axes", "ints", "object", "str"):
                 return f"object_of(node, {k})"
-            if k > 2:
-                self.fail(f"a node keeps three numbers, so {node.id!r} must come earlier or be of kind object")
+            self.kept(node.id)
             return {"int": f"node.attrs[{k}].i", "bool": f"node.attrs[{k}].i != 0"}.get(kind, f"node.attrs[{k}].f")
         if isinstance(node, ast.Constant):
             return repr(node.value)

@@ -9,7 +9,7 @@ from .formula import Compiler
 from .model import KINDS, Op, default_number
 from .table import OPS
 
-BANNER = "Made from eager_core/codegen/table.py. Do not edit."
+BANNER = "Made from eager_core/codegen/table. Do not edit."
 ARRAY_FAMILIES = ("array", "broadcast")
 UFUNC_FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "matmul")
 
@@ -97,7 +97,7 @@ def rows_header(ops: tuple[Op, ...], compilers: dict[str, Compiler]) -> str:
         rows.append(
             f"    {{{number}, {c_string(op.name)}, {c_string(op.lowlevel)}, {c_string(op.node_name)}, FAMILY_{op.family.upper()}, "
             f"{kernel_code(op, ufuncs, arrays)}, RESULT_{op.dtypes.upper()}, {n_tensors}, {len(attributes)}, "
-            f"{{{', '.join(map(str, op.defaults)) or '0'}}}, {len(op.results)}, {int(op.inplace)}, {differentiable}u, {len(saved)}, "
+            f"{{{', '.join(map(str, op.defaults)) or '0'}}}, {differentiable}u, {len(saved)}, "
             f"{{{sources}}}, {{{uses}}}, {len(op.inputs)}, inputs_{op.name}, input_slots_{op.name}, {len(op.results)}, results_{op.name}, "
             f"{len(op.params)}, {f'params_{op.name}' if params else 'NULL'}, {c_string(op.public_signature)}, {c_string(op.doc)}}},")
     lines += ["", "static const eager_op_row eager_op_rows[] = {", *rows, "};", ""]

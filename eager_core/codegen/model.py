@@ -32,7 +32,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Op:
-    """One operator. See ``table.py`` for what the fields mean."""
+    """One operator. The docstring of ``table`` says what the fields mean."""
 
     name: str
     family: str
@@ -72,6 +72,7 @@ class Op:
         require(bool(self.doc), "a line of documentation is missing")
         require(len(self.all_attributes) <= 6, "more than 6 attributes")
         require(len(self.tensors) <= 4, "more than 4 tensors")
+        require(len(self.params) <= 16, "more than 16 parameters")    # the parser's MAX_PARAMS
         if isinstance(self.grad, dict):
             unknown = set(self.grad) - {p.name for p in self.tensors}
             require(not unknown, f"a gradient is given for {sorted(unknown)}, which are no tensor inputs")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
-
 def flip(t: Tensor, axis: int) -> Tensor:
     return t[(slice(None),) * axis + (slice(None, None, -1),)] if t.shape else t
 
