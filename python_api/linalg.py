@@ -19,6 +19,7 @@ from eager_core import (
     cholesky,
     complex,
     det,
+    diagonal,
     eig,
     inverse,
     matmul,
@@ -499,6 +500,13 @@ def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None =
     return _store(x.reshape([-1, 1]) * y.reshape([1, -1]), out)
 
 
+@composite(method=False)
+@on_tensors
+def ger(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the outer product: the same as outer."""
+    return outer(x, y, out=out)
+
+
 @composite
 @on_tensors
 def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
@@ -778,8 +786,8 @@ def is_integer(x: Tensor) -> bool:
 
 
 __all__ = [
-    "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "corrcoef", "cov", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh",
-    "householder_product", "inv", "lstsq", "lu", "lu_solve", "lu_unpack", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "matrix_transpose", "multi_dot", "norm", "ormqr", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
-    "triangular_solve", "vecdot", "vector_norm",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "corrcoef", "cov", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "householder_product", "inv", "lstsq", "lu", "lu_solve", "lu_unpack", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "multi_dot", "norm", "ormqr", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "triangular_solve",
+    "vecdot", "vector_norm",
 ]

@@ -220,7 +220,7 @@ def argwhere(input: Tensor) -> Tensor:
     return tensor_from_array(np.argwhere(tensor(input, "input", "argwhere").numpy()))
 
 
-@composite(method=False)
+@composite
 def where(condition: Tensor, x: Any = None, y: Any = None, name: Name = None) -> Any:
     """Return x where the condition holds, else y. Without both: where the condition holds, as nonzero(condition, as_tuple=True)."""
     if x is None and y is None:

@@ -150,8 +150,8 @@ BAD_AXES = tuple((Call(((2, 3),), {"axis": axis}), error) for axis, error in (
 DTYPED = Call(((2, 3),), {"axis": 1, "dtype": "float64"}), Call(((2, 3),), {"dtype": "complex128"})
 
 
-def mean(x, axis, keepdims):
-    return np.mean(x, axis=axis if x.ndim else None, keepdims=keepdims)
+def mean(x, axis, keepdims, dtype):
+    return np.mean(x, axis=axis if x.ndim else None, dtype=dtype, keepdims=keepdims)
 
 
 def softmax(x, axis=-1):
@@ -268,6 +268,14 @@ def matrix_exp(x):
     return np.array([linalg.expm(a) for a in stack]).reshape(x.shape).astype(x.dtype)
 
 
+def renorm(x, p, axis, max_norm):
+    others = tuple(a for a in range(x.ndim) if a != axis % x.ndim)
+    size = np.abs(x)
+    norm = (size.max(axis=others, keepdims=True, initial=0) if math.isinf(p) else
+            (size ** p).sum(axis=others, keepdims=True) ** (1 / p)).astype(size.dtype)
+    return x * np.where(norm > max_norm, max_norm / np.where(norm > 0, norm, 1), 1).astype(size.dtype)
+
+
 def add_product(input, x, y, beta=1.0, alpha=1.0):
     return x.dtype.type(beta) * input + x.dtype.type(alpha) * (x @ y)
 
@@ -337,7 +345,8 @@ CASES: dict[str, Case] = {
     "imag": unary(lambda x: np.imag(x).copy()),
     # ---- reductions
     "sum": Case(reduction(np.sum, lambda x: None), REDUCED + OF_NONE + DTYPED, refused=BAD_AXES),
-    "mean": Case(reduction(mean), REDUCED, refused=BAD_AXES),
+    "mean": Case(reduction(mean, lambda x: None), REDUCED + DTYPED,
+                 refused=(*BAD_AXES, (Call(((2, 3),), {"dtype": "int64"}), TypeError))),
     "max": Case(reduction(np.max), REDUCED, domains=(SEPARATE,), refused=BAD_AXES + tuple((c, ValueError) for c in OF_NONE)),
     "min": Case(reduction(np.min), REDUCED, domains=(SEPARATE,), refused=BAD_AXES + tuple((c, ValueError) for c in OF_NONE)),
     "prod": Case(reduction(np.prod, lambda x: None), REDUCED + OF_NONE + DTYPED, refused=BAD_AXES),
@@ -376,6 +385,14 @@ CASES: dict[str, Case] = {
     "det": matrices(np.linalg.det, shapes((3, 3), (2, 2, 2), (1, 1), (0, 2, 2)), NOT_SQUARE),
     "slogdet": matrices(lambda x: np.stack([*np.linalg.slogdet(x)]), shapes((3, 3), (2, 2, 2), (1, 1), (0, 2, 2)), NOT_SQUARE),
     "matrix_exp": matrices(matrix_exp, shapes((3, 3), (2, 2, 2), (0, 0)), NOT_SQUARE, (ANY,)),
+    "renorm": Case(renorm, calls(
+        (((2, 3),), {"p": 2.0, "axis": 0, "max_norm": 1.5}), (((3, 2),), {"p": 1.0, "axis": -1, "max_norm": 2.0}),
+        (((2, 2, 2),), {"p": 3.0, "axis": 1, "max_norm": 2.0}), (((2, 3),), {"p": math.inf, "axis": 1, "max_norm": 1.0}),
+        (((4,),), {"p": 2.0, "axis": 0, "max_norm": 0.75}), (((2, 3),), {"p": 2.0, "axis": 1, "max_norm": 0.0}),
+        (((0, 3),), {"p": 2.0, "axis": 1, "max_norm": 1.0})), "fc", (NONZERO,), refused=tuple(
+            (Call((shape,), {"p": p, "axis": axis, "max_norm": limit}), error) for shape, p, axis, limit, error in (
+                ((2, 3), 2.0, 2, 1.0, IndexError), ((2, 3), 2.0, -3, 1.0, IndexError), ((), 2.0, 0, 1.0, IndexError),
+                ((2, 3), 0.0, 0, 1.0, ValueError), ((2, 3), 2.0, 0, -1.0, ValueError), ((2, 3), math.nan, 0, 1.0, ValueError)))),
     "addmm": matrices(add_product, calls(
         (((2, 2), (2, 3), (3, 2)), {}), (((2, 2), (2, 3), (3, 2)), {"beta": 0.5, "alpha": -2.0}), (((2,), (2, 3), (3, 2)), {}),
         (((2, 1), (2, 0), (0, 2)), {})), ((Call(((2, 2), (2, 3), (2, 3))), ValueError), (Call(((3, 2), (2, 3), (3, 2))), ValueError)),
@@ -634,6 +651,7 @@ HIDDEN = {
     "bessel_i": "i1", "bessel_ie": "i1e", "gamma_density": "gammainc", "gamma_moment": "gammainc", "sinc_slope": "sinc",
     # Several results, and draws: in test_ops_elementwise.
     "frexp": None,
+    "round_decimals": "round",
     "uniform": None, "normal": None, "log_normal": None, "exponential": None, "cauchy": None, "geometric": None, "bernoulli": None,
     "random": None,
     "assign": "reshape", "scatter_sum": "gather", "reverse_axes": "t",

@@ -34,7 +34,8 @@ OPS: tuple[Op, ...] = (
     unary("deg2rad", "deg2rad", "Degrees to radians.", "grad pi / 180", {"x": "grad * 0.017453292519943295"}, inplace=False),
     unary("rad2deg", "rad2deg", "Radians to degrees.", "grad 180 / pi", {"x": "grad * 57.29577951308232"}, inplace=False),
     # ---- parts of numbers ---------------------------------------------------------------------------------------------------------------
-    unary("trunc", "trunc", "Nearest integer towards 0.", "0", ZERO, dtypes="whole"),
+    Op("trunc", "unary", "input: tensor" + NAME, "Nearest integer towards 0.", kernel="trunc", dtypes="whole", inplace=True,
+       grad={"input": "core.zeros_like(grad)"}, formula="0"),
     Op("frac", "array", UNARY, "Fractional part x - trunc(x), with the sign of x.", kernel="elementwise.frac", inplace=True,
        grad={"x": "grad"}, formula="grad"),
     Op("frexp", "array", UNARY, "Mantissa m and exponent e (both floating point) with x = m 2^e and 1/2 <= |m| < 1.",

@@ -79,6 +79,10 @@ OPS: tuple[Op, ...] = (
        "elements that are 0 and where the norm is 0. Equal largest ones share it evenly.", kernel="linalg.p_norm", public=False,
        method=False,
        grad={"x": "linalg.p_norm_grad(grad, x, out, p, axis, keepdim)"}, formula="grad sign(x) (|x| / out)^(p-1)"),
+    Op("renorm", "array", "x: tensor, p: float, axis: int, max_norm: float", "Slices along an axis whose p-norm is above max_norm, scaled "
+       "down to it; the others as they are.", kernel="linalg.renorm", inplace=True,
+       grad={"x": "linalg.renorm_grad(grad, x, p, axis, max_norm)"},
+       formula="grad f + (norm's gradient of sum(grad x) df/dnorm), f = max_norm / norm; grad where the norm is not above"),
     *(Op(name, "array", "input: tensor, x: tensor, y: tensor, beta: float = 1.0, alpha: float = 1.0" + NAME,
          f"beta input + alpha (x matmul y), {what}.", kernel="linalg." + name, inputs=("Input", "X", "Y"), inplace=True,
          grad={"input": "linalg.fit(grad * beta, input.meta)", "x": "linalg.addmm_grad_x(grad, y, alpha)",
@@ -86,7 +90,7 @@ OPS: tuple[Op, ...] = (
       for name, what in (("addmm", "of matrices"), ("baddbmm", "of stacks of matrices"))),
     # ---- complex numbers ----------------------------------------------------------------------------------------------------------------
     Op("as_complex", "array", UNARY, "Complex numbers from pairs along the last axis; a copy.", kernel="linalg.as_complex",
-       grad={"x": "linalg.as_real(grad)"}, formula="as_real(grad)"),
+       aliases=("view_as_complex",), grad={"x": "linalg.as_real(grad)"}, formula="as_real(grad)"),
     Op("as_real", "array", UNARY, "Real and imaginary parts along a new last axis; a copy.", kernel="linalg.as_real",
-       grad={"x": "linalg.as_complex(grad)"}, formula="as_complex(grad)"),
+       aliases=("view_as_real",), grad={"x": "linalg.as_complex(grad)"}, formula="as_complex(grad)"),
 )
