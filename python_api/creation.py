@@ -15,9 +15,9 @@ from python_api import dtypes
 from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
 
 __all__ = [
-    "arange", "assign", "clone", "empty", "empty_like", "eye", "full", "full_like", "is_tensor", "linspace", "normal", "numel", "ones",
-    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "shape", "standard_normal",
-    "to_tensor", "uniform", "zeros", "zeros_like",
+    "arange", "assign", "clone", "empty", "empty_like", "eye", "full", "full_like", "is_empty", "is_tensor", "linspace", "logspace",
+    "normal", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed",
+    "shape", "standard_normal", "to_tensor", "tolist", "uniform", "zeros", "zeros_like",
 ]
 
 # What a user may pass: kept wide here, the functions check and name what they refuse.

@@ -87,7 +87,7 @@ def multiplex(inputs: Any, index: Tensor, name: Name = None) -> Tensor:
     return OPS["pick"](stacked, (rows, np.arange(rows.size)))
 
 
-@composite
+@composite(constant=True)
 def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Tensor:
     """Return the index within a shard, or ignore_value for what belongs to another one."""
     if not 0 <= shard_id < nshards:

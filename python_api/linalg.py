@@ -253,7 +253,7 @@ def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     return result.clone() if result is x else result
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def matrix_rank(x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None, name: str | None = None) -> Tensor:
     """Return how many singular values (hermitian: absolute eigenvalues) exceed tol, or the larger of atol and rtol times the largest."""
@@ -764,21 +764,21 @@ def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Tensor | 
     return _store(complex(abs * angle.cos(), abs * angle.sin()), out)
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def is_complex(x: Tensor) -> bool:
     """Return whether the dtype is complex."""
     return bool(x.dtype.kind == "c")
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def is_floating_point(x: Tensor) -> bool:
     """Return whether the dtype is a real floating point one."""
     return bool(x.dtype.kind == "f")
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def is_integer(x: Tensor) -> bool:
     """Return whether the dtype is an integer one; bool is not."""

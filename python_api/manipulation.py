@@ -328,7 +328,7 @@ def broadcast_tensors(input: Any, name: Name = None) -> list[Tensor]:
     return [_expand(t, shape) for t in found]
 
 
-@composite
+@composite(constant=True)
 def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
     """Return the shape that two shapes broadcast to."""
     try:
@@ -337,7 +337,7 @@ def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
         raise ValueError(f"(InvalidArgument) broadcast_shape(): the shapes {list(x_shape)}, {list(y_shape)} cannot be broadcast") from None
 
 
-@composite(method=False)
+@composite(method=False, constant=True)
 def broadcast_shapes(*shapes: Any) -> list[int]:
     """Return the shape that all the shapes broadcast to."""
     try:
@@ -477,13 +477,13 @@ def diagflat(x: Tensor, offset: int = 0, name: Name = None) -> Tensor:
     return diag_embed(x.flatten(), offset)
 
 
-@composite(method=False)
+@composite(method=False, constant=True)
 def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Return the rows and columns of the elements in the lower triangle."""
     return tensor_from_array(np.array(np.tril_indices(row, offset, col), np.dtype(dtype)))
 
 
-@composite(method=False)
+@composite(method=False, constant=True)
 def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Return the rows and columns of the elements in the upper triangle."""
     return tensor_from_array(np.array(np.triu_indices(row, offset, row if col is None else col), np.dtype(dtype)))

@@ -4,7 +4,10 @@ import inspect
 import pytest
 
 import python_api as paddle
-from eager_core.codegen.left_out import METHODS
+from eager_core.codegen import reference
+from eager_core.codegen.left_out import KEYWORDS, METHODS
+from python_api import autograd, creation, framework
+from python_api.composite import COMPOSITES
 
 # [n for n in dir(paddle.Tensor) if n.endswith("_") and not n.startswith("_")]
 METHODS_IN_PLACE = """
@@ -75,3 +78,58 @@ def test_forms_of_an_in_place_method(name):
 def test_a_method_takes_what_the_function_takes_behind_its_first(name):
     function, method = inspect.signature(getattr(paddle, name)), inspect.signature(getattr(paddle.Tensor, name))
     assert list(function.parameters.values())[1:] == list(method.parameters.values())[1:]
+
+
+# ---- the reference page ----------------------------------------------------------------------------------------------------------------
+
+PAGE = reference.page()
+MODES = {*autograd.__all__, *framework.__all__, "_test_eager_guard", "set_printoptions"}         # what is no operator and makes no tensor
+
+
+@pytest.mark.parametrize("place", ["", "linalg.", "nn.functional."])
+def test_the_page_has_every_public_function(place):
+    module = {"": paddle, "linalg.": paddle.linalg, "nn.functional.": paddle.nn.functional}[place]
+    for name in module.__all__:
+        function = getattr(module, name)
+        if name in MODES or inspect.isclass(function) or inspect.ismodule(function) or not callable(function):
+            continue
+        own = place if inspect.isfunction(function) and function.__module__ == f"python_api.{place}".rstrip(".") else ""
+        assert f"`{own}{name}(" in PAGE or f"`{place}{name}(" in PAGE or function is paddle.inverse, place + name
+
+
+def test_the_page_has_the_signature_of_every_composite():
+    for name, function in COMPOSITES.items():
+        shown = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(function).parameters.values()]
+        text = str(inspect.Signature(shown))
+        assert f"{name}{text}`" in PAGE, name + text
+        assert getattr(paddle.Tensor, name, None) is not function or f"`x.{name}()`" in PAGE or f"- Methods: `{name}(" in PAGE or \
+            f", `{name}(" in PAGE, name
+
+
+def test_the_page_has_every_function_that_makes_a_tensor():
+    for name in creation.__all__:
+        assert f"- `{name}(" in PAGE
+
+
+def test_the_page_tells_what_is_left_out_and_why():
+    left_out = PAGE.split("## Left out")[1]
+    for name, reason in (METHODS | KEYWORDS).items():
+        assert f"- `{name}`: {reason}" in left_out
+    for name in KEYWORDS:
+        for function in (paddle.add, paddle.divide, paddle.add_, paddle.divide_, paddle.exp):
+            assert name not in inspect.signature(function).parameters
+
+
+def test_every_in_place_method_is_on_the_page():
+    for name in set(IN_PLACE) - set(METHODS):
+        assert f"`x.{name}(" in PAGE or f"`{name}(" in PAGE, name
+
+
+def test_composites_called_constant_are():
+    """S9.24."""
+    m = paddle.to_tensor([[2.0, 1.0], [0.0, 3.0]], stop_gradient=False)
+    made = [paddle.nonzero(m), paddle.argwhere(m), paddle.rank(m), *paddle.nonzero(m, as_tuple=True), paddle.linalg.matrix_rank(m),
+            paddle.tril_indices(2, 2, 0), paddle.triu_indices(2, 2, 0), paddle.histogramdd(m, bins=2)[0], paddle.bernoulli(m * 0.1),
+            paddle.multinomial(m), paddle.poisson(m), paddle.standard_gamma(m), paddle.binomial(paddle.to_tensor(3), m * 0.1),
+            paddle.shard_index(paddle.to_tensor([[1]]), 4, 2, 0)]
+    assert all(t.stop_gradient and t.is_leaf for t in made)
