@@ -10,7 +10,9 @@ from op_cases import CASES, DTYPES, HIDDEN, LAYOUTS, Call, arrays_of, layouts_of
 import eager_core
 import python_api as paddle
 from eager_core import kernel_tables
+from eager_core.codegen import reference as reference_page
 from eager_core.codegen.table import OPS
+from eager_core.codegen.table.builders import COMPLEX, FLOAT64, FLOATING, REAL, SUMMED
 
 ROWS = {op.name: op for op in OPS}
 PUBLIC = [name for name in CASES if name in ROWS]
@@ -553,3 +555,34 @@ def test_layouts_are_what_they_are_called():
     assert strides == {"contiguous": [3, 1], "transposed": [1, 2], "strided": [6, 2], "negative": [-3, -1], "inner": [3, 1]}
     for layout in LAYOUTS:
         assert np.array_equal(laid(a, layout)[0].numpy(), a)
+
+
+# What the reference page says of a result's dtype: in words -> the dtype for one of the inputs.
+WORDS = {
+    "that of the input": lambda d: d,
+    "bool": lambda d: np.dtype("bool"),
+    "int64": lambda d: np.dtype("int64"),
+    FLOAT64: lambda d: np.dtype("float64") if d.kind in "biu" else d,
+    FLOATING: lambda d: np.dtype("float32" if d.itemsize <= 2 else "float64") if d.kind in "biu" else d,
+    f"{FLOATING}; real": lambda d: np.finfo(WORDS[FLOATING](d)).dtype,
+    REAL: lambda d: np.finfo(d).dtype if d.kind == "c" else d,
+    COMPLEX: lambda d: np.result_type(np.complex64, np.finfo(WORDS[FLOATING](d)).dtype),
+    SUMMED: lambda d: np.dtype("uint64" if d.kind == "u" else "int64") if d.kind in "biu" else d,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_dtypes_are_those_of_the_reference_page(name):
+    op, case = ROWS[name], CASES[name]
+    call = case.calls[0]
+    text = reference_page.dtype_text(op)
+    for words in ("that to which the inputs are promoted", *(f"that of {p.name}" for p in op.tensors)):
+        text = text.replace(words, "that of the input") if text.startswith(words) else text
+    text, is_int8 = text.removesuffix(reference_page.BOOL_AS_INT8), text.endswith(reference_page.BOOL_AS_INT8)
+    if text not in WORDS:
+        assert op.name in ("cast", "lerp")      # the one asked for; that of its weight, too
+        return
+    for dtype in map(np.dtype, DTYPES):
+        if dtype.kind in case.kinds:
+            out = first_door(op)(tensors_of(arrays_of(case, call, dtype)), call.attrs)
+            assert out.dtype == ("int8" if is_int8 and dtype.kind == "b" else WORDS[text](dtype)), (name, dtype, text)

@@ -11,12 +11,13 @@ from .gen import BANNER, compile_all, saved_of, write
 from .left_out import KEYWORDS, METHODS
 from .model import Op
 from .table import OPS
+from .table.builders import FLOAT64, FLOATING, REAL, SUMMED
 
 DTYPE_RULES = {
     "same": "that of the input",
-    "float": "that of the input; bool and integers become float64",
+    "float": FLOAT64,
     "bool": "bool",
-    "real": "that of the input; the real one of a complex dtype",
+    "real": REAL,
     "logical": "bool",
     "whole": "that of the input",
 }
@@ -26,6 +27,8 @@ STATES = {
     "x.set_value(value)": "Overwrites a leaf in any mode, unrecorded; the version moves. On a non-leaf the overwrite is recorded (S11.5).",
     "x[index] = value": "Overwrites a region: 0 for the old elements there, the region's gradient for the value (S8.10).",
 }
+WITHOUT_BOOL = ("square", "conjugate", "power", "floor_divide", "remainder")       # NumPy's loops
+BOOL_AS_INT8 = "; bool becomes int8"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 
 
@@ -39,14 +42,22 @@ def attributes_text(op: Op) -> str:
 
 
 def dtype_text(op: Op) -> str:
+    return _dtype_text(op) + BOOL_AS_INT8 * (op.kernel in WITHOUT_BOOL)
+
+
+def _dtype_text(op: Op) -> str:
+    if op.result:
+        return op.result
     if op.family == "cast" and op.public_attributes:
         return "the one asked for"
     if op.family == "reduction" and op.dtypes == "same" and op.kernel in ("add", "multiply"):
-        return "that of the input; bool and integers in 64 bits"
-    if op.family in ("unary", "rows") and op.dtypes == "float":
-        return "that of the input; bool and integers of at most 16 bits become float32, longer ones float64"
-    if op.family in ("binary", "ternary", "matmul") or op.takes_list:
+        return SUMMED
+    if op.family == "rows" or (op.family == "unary" and op.dtypes == "float"):
+        return FLOATING
+    if op.family in ("binary", "ternary", "matmul", "broadcast") or op.takes_list:
         return DTYPE_RULES[op.dtypes].replace("that of the input", "that to which the inputs are promoted")
+    if op.family == "array" and len(op.tensors) > 1:
+        return f"that of {op.tensors[0].name}"
     return DTYPE_RULES[op.dtypes]
 
 

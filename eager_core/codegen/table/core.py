@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import NAME, REDUCE, REDUCE_PLAIN, UNARY, binary, fused, reduction, unary, view
+from .builders import NAME, REAL, REDUCE, REDUCE_PLAIN, UNARY, binary, fused, reduction, unary, view
 
 COMPARISONS = {
     "equal": "==", "not_equal": "!=", "less_than": "<", "less_equal": "<=", "greater_than": ">", "greater_equal": ">=",
@@ -108,8 +108,9 @@ OPS: tuple[Op, ...] = (
        "x converted to another dtype. A result that is not floating point or complex "
        "is a constant.", grad={"x": "grad"}, formula="grad in x's dtype", inplace=True),
     Op("assign", "cast", "x: tensor", "A copy.", grad={"x": "grad"}, formula="grad", functional=False, method=False),
-    Op("real", "array", UNARY, "Real part.", kernel="joining.real", grad={"x": "core.to_complex(grad)"}, formula="grad"),
-    Op("imag", "array", UNARY, "Imaginary part.", kernel="joining.imag", grad={"x": "core.to_imaginary(grad)"}, formula="i grad"),
+    Op("real", "array", UNARY, "Real part.", result=REAL, kernel="joining.real", grad={"x": "core.to_complex(grad)"}, formula="grad"),
+    Op("imag", "array", UNARY, "Imaginary part.",
+       result=REAL, kernel="joining.imag", grad={"x": "core.to_imaginary(grad)"}, formula="i grad"),
     # ---- reductions ---------------------------------------------------------------------------------------------------------------------
     reduction("sum", "add", "Sum over axes; of integers in 64 bits.", "grad repeated",
               "x: tensor, axis: axes = None @ dim, dtype: dtype = None @ out_dtype, keepdim: bool = False @ keep_dim" + NAME, 0,
