@@ -10,6 +10,7 @@ from eager_core._generated.functions import *  # noqa: F403  what is defined bel
 from eager_core.printing import set_printoptions
 from python_api import applying as _applying  # noqa: F401  attaches its methods
 from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, statistics
+from python_api import conversion as _conversion  # noqa: F401  attaches its methods
 from python_api.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from python_api.creation import (
     arange,
