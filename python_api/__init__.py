@@ -97,8 +97,6 @@ from python_api.statistics import *  # noqa: F403
 __version__ = "0.1.0"
 newaxis = None
 
-newaxis = None
-
 __all__ = [
     "CPUPlace",
     "Tensor",
