@@ -300,6 +300,14 @@ cdef class Tensor(TensorBase):
         """A view with the axes in reverse order."""
         return call_1(OP_REVERSE_AXES, self)
 
+    @property
+    def mT(self):
+        """A view with the last two axes exchanged."""
+        n = self.layout.ndim
+        if n < 2:
+            invalid_argument(f"mT: a matrix or a stack of matrices is needed, but the shape is {shape_text(self.layout)}")
+        return self.transpose([*range(n - 2), n - 1, n - 2])
+
     def dim(self):
         """Return the number of axes."""
         return self.layout.ndim
@@ -326,6 +334,20 @@ cdef class Tensor(TensorBase):
     @stop_gradient.setter
     def stop_gradient(self, value):
         _set_stop_gradient(self, value)
+
+    @property
+    def requires_grad(self):
+        """The opposite of ``stop_gradient``, to read and to set."""
+        return wants_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        _set_requires_grad(self, value)
+
+    def requires_grad_(self, requires_grad=True):
+        """Set ``requires_grad`` and return this tensor. No element is written, so the version stays."""
+        _set_requires_grad(self, requires_grad)
+        return self
 
     @property
     def is_leaf(self):
@@ -759,6 +781,12 @@ cdef int _set_stop_gradient(TensorBase t, object value) except -1:
     t.grad_node = None
     t.slot = 0
     return 0
+
+
+cdef int _set_requires_grad(TensorBase t, object value) except -1:
+    if type(value) is not bool:
+        invalid_type(f"requires_grad must be bool, but got {type_name(value)}")
+    return _set_stop_gradient(t, not value)
 
 
 def _rebuild(cls, array, stop_gradient, name):

@@ -52,7 +52,7 @@ cdef object object_of(GradNode node, int k):
 
 
 cdef TensorBase _unreduce(GradNode node, TensorBase g):
-    """attrs of the reduction: axis, and keepdim at place 1 (mean) or 2 (sum)."""
+    """attrs of the reduction: axis comes first."""
     cdef OpCall c
     axis = object_of(node, 0)
     begin_call(&c, op_row(OP_UNREDUCE), False)

@@ -5,7 +5,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.string cimport memset
 
 from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
-from eager_core.errors cimport invalid_argument
+from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core._generated.op_ids cimport UFUNC_DIVIDE
 from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, strided_layout
@@ -59,6 +59,8 @@ cdef int rule_reduction(OpCall *c) except -1:
         dtype = EAGER_UINT64 if DTYPES[dtype].name[0] == b"u" else EAGER_INT64
     if c.attrs[2].i >= 0:
         dtype = <int>c.attrs[2].i
+        if mean and DTYPES[dtype].kind <= KIND_INT:
+            invalid_type(f"{op_name(c)}(): dtype must be floating point or complex, but got {DTYPES[dtype].name.decode()}")
     for i in range(ndim):
         if mask >> i & 1:
             kept_dims[i] = 1

@@ -8,7 +8,9 @@ from eager_core import Tensor
 from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
-from python_api import autograd, indexing, linalg, manipulation, nn, statistics
+from python_api import applying as _applying  # noqa: F401  attaches its methods
+from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, statistics
+from python_api import conversion as _conversion  # noqa: F401  attaches its methods
 from python_api.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from python_api.creation import (
     arange,
@@ -19,8 +21,10 @@ from python_api.creation import (
     eye,
     full,
     full_like,
+    is_empty,
     is_tensor,
     linspace,
+    logspace,
     normal,
     numel,
     ones,
@@ -36,6 +40,7 @@ from python_api.creation import (
     shape,
     standard_normal,
     to_tensor,
+    tolist,
     uniform,
     zeros,
     zeros_like,
@@ -55,6 +60,7 @@ from python_api.dtypes import (
     uint32,
     uint64,
 )
+from python_api.elementwise import *  # type: ignore[assignment]  # noqa: F403
 from python_api.framework import CPUPlace, _test_eager_guard, get_default_dtype, in_dynamic_mode, set_default_dtype
 from python_api.indexing import *  # type: ignore[assignment]  # noqa: F403  goes before an operator of the table
 from python_api.linalg import (
@@ -67,6 +73,7 @@ from python_api.linalg import (
     dot,
     eigvalsh,
     einsum,
+    ger,
     inner,
     is_complex,
     is_floating_point,
@@ -84,11 +91,10 @@ from python_api.linalg import (
     vecdot,
 )
 from python_api.manipulation import *  # noqa: F403
-from python_api.sampling import bernoulli, binomial, log_normal, poisson, standard_gamma
+from python_api.sampling import bernoulli, binomial, log_normal, multinomial, poisson, standard_gamma
 from python_api.statistics import *  # noqa: F403
 
 __version__ = "0.1.0"
-
 newaxis = None
 
 __all__ = [
@@ -122,6 +128,7 @@ __all__ = [
     "float64",
     "full",
     "full_like",
+    "ger",
     "get_default_dtype",
     "grad",
     "in_dynamic_mode",
@@ -132,6 +139,7 @@ __all__ = [
     "int32",
     "int64",
     "is_complex",
+    "is_empty",
     "is_floating_point",
     "is_grad_enabled",
     "is_integer",
@@ -140,8 +148,10 @@ __all__ = [
     "linalg",
     "linspace",
     "log_normal",
+    "logspace",
     "matrix_transpose",
     "mm",
+    "multinomial",
     "mv",
     "nan",
     "newaxis",
@@ -173,6 +183,7 @@ __all__ = [
     "standard_normal",
     "tensordot",
     "to_tensor",
+    "tolist",
     "trace",
     "uint8",
     "uint16",
@@ -183,6 +194,7 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+__all__ += elementwise.__all__
 __all__ += indexing.__all__
 __all__ += manipulation.__all__
 __all__ += statistics.__all__

@@ -21,9 +21,12 @@ COMPOSITES: dict[str, Callable[..., Any]] = {}       # functions by public name
 @overload
 def composite(made: Function, /) -> Function: ...
 @overload
-def composite(made: None = None, /, *, method: bool = True) -> Callable[[Function], Function]: ...
-def composite(made: Any = None, /, *, method: bool = True) -> Any:
-    """Make a function an operator: a method of Tensor, if it has that form, and listed in COMPOSITES."""
+def composite(made: None = None, /, *, method: bool = True, constant: bool = False) -> Callable[[Function], Function]: ...
+def composite(made: Any = None, /, *, method: bool = True, constant: bool = False) -> Any:
+    """Make a function an operator: a method of Tensor, if it has that form, and listed in COMPOSITES.
+
+    ``constant`` tells the reference page that no result has a gradient.
+    """
     if made is None:
         return lambda later: _register(later, method)
     return _register(made, method)

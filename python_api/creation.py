@@ -15,9 +15,9 @@ from python_api import dtypes
 from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
 
 __all__ = [
-    "arange", "assign", "clone", "empty", "empty_like", "eye", "full", "full_like", "is_tensor", "linspace", "normal", "numel", "ones",
-    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "shape", "standard_normal",
-    "to_tensor", "uniform", "zeros", "zeros_like",
+    "arange", "assign", "clone", "empty", "empty_like", "eye", "full", "full_like", "is_empty", "is_tensor", "linspace", "logspace",
+    "normal", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed",
+    "shape", "standard_normal", "to_tensor", "tolist", "uniform", "zeros", "zeros_like",
 ]
 
 # What a user may pass: kept wide here, the functions check and name what they refuse.
@@ -114,6 +114,18 @@ def numel(x: Tensor, name: str | None = None) -> Tensor:
     """Return the number of elements as a 0-d int64 Tensor. `name` has no effect."""
     _check_tensor(x, "x", "numel")
     return to_tensor(int(x.size))
+
+
+def is_empty(x: Tensor, name: str | None = None) -> Tensor:
+    """Return whether there is no element, as a 0-d bool Tensor. `name` has no effect."""
+    _check_tensor(x, "x", "is_empty")
+    return to_tensor(x.size == 0)
+
+
+def tolist(x: Tensor) -> Any:
+    """Return the elements as nested lists of Python numbers."""
+    _check_tensor(x, "x", "tolist")
+    return x.tolist()
 
 
 def shape(input: Tensor) -> Tensor:
@@ -254,6 +266,21 @@ def linspace(start: Any, stop: Any, num: Any, dtype: DTypeLike = None, name: str
     wanted = _dtype_or_default(dtype, "linspace")
     _check_kind(wanted, "uif", "linspace")
     return _wrap(_cast(np.linspace(first, last, count, dtype=np.float64), wanted, "linspace"))
+
+
+def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
+    """Make `num` powers of `base`, their exponents evenly spaced from `start` to `stop`, both included.
+
+    Parameters
+    ----------
+    base : number or one-element Tensor
+        The other parameters, and the errors, are those of `linspace`.
+    """
+    first, last = _real_number(start, "start", "logspace"), _real_number(stop, "stop", "logspace")
+    factor, count = _real_number(base, "base", "logspace"), _length(num, "num", "logspace")
+    wanted = _dtype_or_default(dtype, "logspace")
+    _check_kind(wanted, "uif", "logspace")
+    return _wrap(_cast(np.logspace(first, last, count, base=factor, dtype=np.float64), wanted, "logspace"))
 
 
 def eye(num_rows: Any, num_columns: Any = None, dtype: DTypeLike = None, name: str | None = None) -> Tensor:

@@ -18,7 +18,7 @@ from python_api.composite import axis_of, composite, integers, tensor, tensors
 
 __all__ = [
     "gather_nd", "index_sample", "masked_select", "multiplex", "put_along_axis", "put_along_axis_", "scatter_add", "scatter_add_",
-    "scatter_nd", "scatter_reduce", "shard_index", "take",
+    "scatter_nd", "scatter_reduce", "shard_index", "take", "take_along_dim",
 ]
 
 Name = str | None
@@ -87,7 +87,7 @@ def multiplex(inputs: Any, index: Tensor, name: Name = None) -> Tensor:
     return OPS["pick"](stacked, (rows, np.arange(rows.size)))
 
 
-@composite
+@composite(constant=True)
 def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Tensor:
     """Return the index within a shard, or ignore_value for what belongs to another one."""
     if not 0 <= shard_id < nshards:
@@ -122,6 +122,15 @@ def put_along_axis_(arr: Tensor, indices: Tensor, values: Any, axis: int, reduce
     """Combine values into arr along an axis, in place, and return arr; see put_along_axis."""
     way = _put_along_axis_ if reduce in _LINEAR else OPS["reduce_along_axis_"]
     return way(arr, indices, values, axis, reduce, include_self, broadcast)
+
+
+@composite
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Return elements picked along an axis, one index per result; without an axis, of all elements in a row."""
+    if dim is None:
+        found, places_in_row = tensor(input, "input", "take_along_dim"), tensor(indices, "indices", "take_along_dim")
+        return _take_along_axis(found.flatten(), places_in_row.flatten(), 0)
+    return _take_along_axis(input, indices, dim)
 
 
 @composite

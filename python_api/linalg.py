@@ -19,6 +19,7 @@ from eager_core import (
     cholesky,
     complex,
     det,
+    diagonal,
     eig,
     inverse,
     matmul,
@@ -252,7 +253,7 @@ def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     return result.clone() if result is x else result
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def matrix_rank(x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None, name: str | None = None) -> Tensor:
     """Return how many singular values (hermitian: absolute eigenvalues) exceed tol, or the larger of atol and rtol times the largest."""
@@ -497,6 +498,13 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return all products of an element of x and one of y, both flattened."""
     return _store(x.reshape([-1, 1]) * y.reshape([1, -1]), out)
+
+
+@composite(method=False)
+@on_tensors
+def ger(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the outer product: the same as outer."""
+    return outer(x, y, out=out)
 
 
 @composite
@@ -756,21 +764,21 @@ def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Tensor | 
     return _store(complex(abs * angle.cos(), abs * angle.sin()), out)
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def is_complex(x: Tensor) -> bool:
     """Return whether the dtype is complex."""
     return bool(x.dtype.kind == "c")
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def is_floating_point(x: Tensor) -> bool:
     """Return whether the dtype is a real floating point one."""
     return bool(x.dtype.kind == "f")
 
 
-@composite
+@composite(constant=True)
 @on_tensors
 def is_integer(x: Tensor) -> bool:
     """Return whether the dtype is an integer one; bool is not."""
@@ -778,8 +786,8 @@ def is_integer(x: Tensor) -> bool:
 
 
 __all__ = [
-    "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "corrcoef", "cov", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh",
-    "householder_product", "inv", "lstsq", "lu", "lu_solve", "lu_unpack", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "matrix_transpose", "multi_dot", "norm", "ormqr", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
-    "triangular_solve", "vecdot", "vector_norm",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "corrcoef", "cov", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "householder_product", "inv", "lstsq", "lu", "lu_solve", "lu_unpack", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "multi_dot", "norm", "ormqr", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "triangular_solve",
+    "vecdot", "vector_norm",
 ]

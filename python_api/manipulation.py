@@ -19,12 +19,12 @@ from python_api.composite import axes_of, axis_of, composite, integer, integers,
 _slice = slice
 
 __all__ = [
-    "as_strided", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shape", "broadcast_tensors", "broadcast_to",
-    "cartesian_prod", "cat", "chunk", "column_stack", "combinations", "crop", "diag", "diag_embed", "diagflat", "diagonal_scatter",
-    "dsplit", "dstack", "expand_as", "flip", "hsplit", "hstack", "meshgrid", "moveaxis", "narrow", "permute", "ravel",
-    "repeat_interleave", "reverse", "roll", "rot90", "row_stack", "select_scatter", "slice", "slice_scatter", "split", "strided_slice",
-    "swapaxes", "swapdims", "tensor_split", "tril_indices", "triu_indices", "unbind", "unflatten", "unfold", "unstack", "vander",
-    "view", "view_as", "vsplit", "vstack",
+    "as_strided", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shape", "broadcast_shapes", "broadcast_tensors",
+    "broadcast_to", "cartesian_prod", "cat", "chunk", "column_stack", "combinations", "concatenate", "crop", "diag", "diag_embed",
+    "diagflat", "diagonal_scatter", "dsplit", "dstack", "expand_as", "flip", "hsplit", "hstack", "meshgrid", "moveaxis", "narrow",
+    "permute", "ravel", "repeat_interleave", "reverse", "roll", "rot90", "row_stack", "select_scatter", "slice", "slice_scatter", "split",
+    "strided_slice", "swapaxes", "swapdims", "tensor_split", "tril_indices", "triu_indices", "unbind", "unflatten", "unfold", "unstack",
+    "vander", "view", "view_as", "vsplit", "vstack",
 ]
 
 Name = str | None
@@ -206,6 +206,12 @@ def cat(x: Any, axis: Any = 0, name: Name = None) -> Tensor:
     return _concat(x, axis)
 
 
+@composite(method=False)
+def concatenate(x: Any, axis: Any = 0, name: Name = None) -> Tensor:
+    """Join tensors along an axis they have: the same as concat."""
+    return _concat(x, axis)
+
+
 @composite
 def block_diag(inputs: Any, name: Name = None) -> Tensor:
     """Matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows."""
@@ -322,13 +328,22 @@ def broadcast_tensors(input: Any, name: Name = None) -> list[Tensor]:
     return [_expand(t, shape) for t in found]
 
 
-@composite
+@composite(constant=True)
 def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
     """Return the shape that two shapes broadcast to."""
     try:
         return list(np.broadcast_shapes(tuple(x_shape), tuple(y_shape)))
     except ValueError:
         raise ValueError(f"(InvalidArgument) broadcast_shape(): the shapes {list(x_shape)}, {list(y_shape)} cannot be broadcast") from None
+
+
+@composite(method=False, constant=True)
+def broadcast_shapes(*shapes: Any) -> list[int]:
+    """Return the shape that all the shapes broadcast to."""
+    try:
+        return list(np.broadcast_shapes(*map(tuple, shapes)))
+    except ValueError:
+        raise ValueError(f"(InvalidArgument) broadcast_shapes(): the shapes {list(map(list, shapes))} cannot be broadcast") from None
 
 
 @composite
@@ -462,13 +477,13 @@ def diagflat(x: Tensor, offset: int = 0, name: Name = None) -> Tensor:
     return diag_embed(x.flatten(), offset)
 
 
-@composite(method=False)
+@composite(method=False, constant=True)
 def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Return the rows and columns of the elements in the lower triangle."""
     return tensor_from_array(np.array(np.tril_indices(row, offset, col), np.dtype(dtype)))
 
 
-@composite(method=False)
+@composite(method=False, constant=True)
 def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Return the rows and columns of the elements in the upper triangle."""
     return tensor_from_array(np.array(np.triu_indices(row, offset, row if col is None else col), np.dtype(dtype)))

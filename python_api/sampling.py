@@ -8,8 +8,9 @@ import numpy as np
 
 from eager_core import Tensor, exp, tensor_from_array
 from python_api import creation
+from python_api.composite import integer
 
-__all__ = ["bernoulli", "binomial", "log_normal", "poisson", "standard_gamma"]
+__all__ = ["bernoulli", "binomial", "log_normal", "multinomial", "poisson", "standard_gamma"]
 
 
 def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Tensor:
@@ -48,6 +49,50 @@ def binomial(count: Tensor, prob: Tensor, name: str | None = None) -> Tensor:
     if (trials < 0).any() or not ((at >= 0) & (at <= 1)).all():
         raise ValueError("(InvalidArgument) binomial(): counts must not be negative, and probabilities must lie between 0 and 1")
     return _drawn(lambda generator: np.asarray(generator.binomial(trials, at)), np.dtype(np.int64))
+
+
+def multinomial(x: Tensor, num_samples: int = 1, replacement: bool = False, name: str | None = None) -> Tensor:
+    """Draw indices along the last axis with probabilities proportional to the weights `x`.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n,) or (rows, n), float32 or float64
+        None negative, and in each row at least one above 0; without replacement, at least `num_samples`.
+    num_samples : int
+        As many for each row.
+    replacement : bool
+        Whether an index may be drawn again.
+
+    Returns
+    -------
+    Tensor, shape (num_samples,) or (rows, num_samples), int64
+
+    Raises
+    ------
+    TypeError
+        `x` is not a floating-point Tensor, or `num_samples` no int.
+    ValueError
+        A shape or weights that do not fit.
+    """
+    weights, count = _values(x, "x", "multinomial"), integer(num_samples, "num_samples", "multinomial")
+    if weights.ndim not in (1, 2) or not weights.size or count < 1:
+        raise ValueError(f"(InvalidArgument) multinomial(): a vector or matrix of weights and at least 1 sample expected, but the shape "
+                         f"is {list(weights.shape)} and num_samples {count}")
+    if not (np.isfinite(weights) & (weights >= 0)).all() or ((weights > 0).sum(axis=-1) < (1 if replacement else count)).any():
+        raise ValueError("(InvalidArgument) multinomial(): weights must be finite and not negative, and enough of each row above 0 (without"
+                         " replacement, num_samples of them)")
+
+    def make(generator: np.random.Generator) -> np.ndarray[Any, np.dtype[Any]]:
+        if replacement:
+            bounds = weights.cumsum(axis=-1)
+            bounds = bounds[..., None, :] / bounds[..., None, -1:]
+            return np.asarray((generator.random((*weights.shape[:-1], count, 1)) >= bounds).sum(axis=-1))
+        # The smallest of exponential times with these rates are a draw without replacement.
+        with np.errstate(divide="ignore"):
+            times = generator.standard_exponential(weights.shape) / weights
+        return np.asarray(times.argsort(axis=-1)[..., :count])
+
+    return _drawn(make, np.dtype(np.int64))
 
 
 def poisson(x: Tensor, name: str | None = None) -> Tensor:

@@ -207,20 +207,20 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dx: float | None = 
 
 # ---- finding ---------------------------------------------------------------------------------------------------------------------------
 
-@composite
+@composite(constant=True)
 def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one per row; or as a tuple of vectors, one per axis."""
     found = np.argwhere(tensor(x, "x", "nonzero").numpy())
     return tuple(tensor_from_array(found[:, k].copy()) for k in range(x.ndim)) if as_tuple else tensor_from_array(found)
 
 
-@composite
+@composite(constant=True)
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the elements that are not zero, one per row."""
     return tensor_from_array(np.argwhere(tensor(input, "input", "argwhere").numpy()))
 
 
-@composite(method=False)
+@composite
 def where(condition: Tensor, x: Any = None, y: Any = None, name: Name = None) -> Any:
     """Return x where the condition holds, else y. Without both: where the condition holds, as nonzero(condition, as_tuple=True)."""
     if x is None and y is None:
@@ -270,7 +270,7 @@ def unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: b
     return tuple(found) if len(found) > 1 else found[0]
 
 
-@composite
+@composite(constant=True)
 def rank(input: Tensor) -> Tensor:
     """Return the number of axes, as a tensor."""
     return tensor_from_array(np.asarray(tensor(input, "input", "rank").ndim, np.int32))
@@ -287,7 +287,7 @@ def reduce_as(x: Tensor, target: Tensor, name: Name = None) -> Tensor:
     return (x.sum(axis=axes, keepdim=True) if axes else x.clone()).reshape(shape)
 
 
-@composite
+@composite(constant=True)
 def histogramdd(x: Tensor, bins: Any = 10, ranges: Any = None, density: bool = False, weights: Tensor | None = None,
                 name: Name = None) -> tuple[Tensor, list[Tensor]]:
     """Return how many rows fall into each cell of a grid, and the bounds of the cells along each axis."""

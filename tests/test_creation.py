@@ -281,6 +281,25 @@ def test_linspace_refuses(arguments, error):
         paddle.linspace(*arguments)
 
 
+@pytest.mark.parametrize(("arguments", "values", "dtype"), [
+    ((0, 3, 4), [1, 10, 100, 1000], "float32"), ((-1, 1, 3, 2.0), [0.5, 1, 2], "float32"), ((0, 4, 3, 2, "int64"), [1, 4, 16], "int64"),
+    ((2, 0, 0), [], "float32"),
+])
+def test_logspace(arguments, values, dtype):
+    check(paddle.logspace(*arguments), values, dtype)
+    with pytest.raises(TypeError, match=r"logspace\(\)"):
+        paddle.logspace(0, 1, 2.5)
+
+
+def test_questions_about_a_tensor():
+    check(paddle.is_empty(paddle.zeros([0, 2])), True, "bool")
+    check(paddle.is_empty(paddle.zeros([])), False, "bool")
+    assert paddle.tolist(paddle.to_tensor([[1, 2]])) == [[1, 2]]
+    for function in (paddle.is_empty, paddle.tolist):
+        with pytest.raises(TypeError, match="must be Tensor"):
+            function([1.0])
+
+
 def test_eye():
     check(paddle.eye(2), np.eye(2), "float32")
     check(paddle.eye(2, 3, dtype="int32"), np.eye(2, 3), "int32")

@@ -342,7 +342,7 @@ def target_and_arguments(name):
     attributes = {"reshape2_": ["shape", [3, 1]], "transpose2_": ["axis", [1, 0]], "unsqueeze2_": ["axes", [0]],
                   "cast_": ["out_dtype", "float64"], "set_value_": ["index", 0], "index_put_": ["indices", (places,)],
                   "polygamma_": ["n", 2], "multigammaln_": ["p", 1], "geometric_": ["probs", 0.5],
-                  "cumsum_": ["axis", 0],
+                  "renorm_": ["p", 2.0, "axis", 0, "max_norm", 1.0], "cumsum_": ["axis", 0],
                   "cumprod_": ["dim", 0], "index_add_": ["axis", 0], "index_fill_": ["axis", 0], "put_along_axis_": ["axis", 0]}.get(
                       name, [])
     return target, others, attributes

@@ -978,3 +978,116 @@ def test_s9_24_a_recorded_cast_to_integers_is_refused(dtype):
         y.cast_(dtype)
     np.testing.assert_array_equal(y.numpy(), np.array([3.0, 0.4]).astype(dtype))
     assert y.dtype == np.float64
+
+
+# ---- a Python function applied in place; requires_grad --------------------------------------------------------------------------------
+
+def test_apply_():
+    x = const([1.0, 2.0, 3.0])
+    row, other = x[1:], x.detach()
+    assert x.apply_(lambda v: v * v + 1) is x
+    close(x.numpy(), [2, 5, 10])
+    close(row.numpy(), [5, 10])
+    assert x.inplace_version == row.inplace_version == other.inplace_version == 1
+    assert x.stop_gradient
+    assert row.apply_(lambda v: v.sum().expand([2]).astype("float32")) is row
+    close(x.numpy(), [2, 15, 15])
+    assert x.dtype == np.float64
+    assert x.apply(lambda v: v.sum()).item() == 32.0
+    assert x.inplace_version == 2
+
+
+def test_apply_gives_the_function_a_copy():
+    x = const([1.0, 2.0])
+    seen = []
+
+    def spoil(v):
+        seen.append(v)
+        v.zero_()
+        raise KeyError("mine")
+    for form in (x.apply, x.apply_):
+        with pytest.raises(KeyError, match="mine"):        # S1.13
+            form(spoil)
+    close(x.numpy(), [1, 2])
+    assert x.inplace_version == 0
+    assert all(v.stop_gradient and v is not x for v in seen)
+
+
+@pytest.mark.parametrize(("function", "error"), [
+    (lambda v: v.sum(), ValueError), (lambda v: v.unsqueeze(0), ValueError), (lambda v: v.numpy(), TypeError), (lambda v: None, TypeError),
+    (lambda v: v * 1j, TypeError), ("text", TypeError),
+])
+def test_apply_refuses_what_does_not_fit(function, error):
+    """S2.6, S7.2."""
+    x = const([1.0, 2.0])
+    with pytest.raises(error):
+        x.apply_(function)
+    close(x.numpy(), [1, 2])
+    assert x.inplace_version == 0
+
+
+def test_apply_refuses_a_tensor_that_requires_grad():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    for t in (x, y, y[:1]):
+        for form in (t.apply, t.apply_):
+            with pytest.raises(RuntimeError, match="Cannot apply function on a tensor that required gradient"):
+                form(lambda v: v * 3)
+            with paddle.no_grad(), pytest.raises(RuntimeError, match="Cannot apply"):
+                form(lambda v: v * 3)
+    assert x.inplace_version == y.inplace_version == 0
+    y.sum().backward()
+    close(x.grad.numpy(), [2, 2])
+
+
+def test_apply_records_what_the_result_owes_to_others():
+    """S3.2: a constant written from what requires grad gets a history."""
+    w = leaf([3.0, 4.0])
+    x = const([1.0, 2.0])
+    x.apply_(lambda v: v * w * w)
+    assert not x.stop_gradient
+    (x * x).sum().backward()
+    close(w.grad.numpy(), slope(lambda w: ((np.array([1.0, 2.0]) * w * w) ** 2).sum(), [3.0, 4.0]))
+
+
+def test_requires_grad_is_the_opposite_of_stop_gradient():
+    x = const([1.0, 2.0])
+    assert x.requires_grad is False
+    assert x.requires_grad_() is x
+    assert x.requires_grad is True
+    assert x.stop_gradient is False
+    (x * x).sum().backward()
+    close(x.grad.numpy(), [2, 4])
+    assert x.requires_grad_(False) is x
+    assert x.stop_gradient is True
+    x.requires_grad = True
+    assert x.stop_gradient is False
+    assert x.inplace_version == 0
+    for bad in (1, None, "yes"):
+        with pytest.raises(TypeError, match="requires_grad must be bool"):
+            x.requires_grad_(bad)
+        with pytest.raises(TypeError, match="requires_grad must be bool"):
+            x.requires_grad = bad
+    with pytest.raises(ValueError, match="cannot require grad"):         # S3.8
+        paddle.to_tensor([1, 2]).requires_grad_()
+
+
+def test_renorm_of_a_slice_in_place():
+    """Values and gradient of a program in which renorm_ follows another write and is followed by a use of the base (S8.2)."""
+    start = np.array([[1.5, -2.0, 0.5], [0.25, 0.5, 0.375], [1.25, 1.0, -1.0]])
+
+    def plain(v):
+        y = v * v
+        part = y[:, 1:]
+        norm = np.sqrt((part ** 2).sum(axis=1, keepdims=True))
+        y[:, 1:] = part * np.where(norm > 1.0, 1.0 / norm, 1.0)
+        return (y ** 3).sum()
+    x = leaf(start)
+    y = x * x
+    part = y[:, 1:]
+    assert part.renorm_(2.0, 0, 1.0) is part
+    assert y.inplace_version == 1
+    loss = (y ** 3).sum()
+    close(loss.item(), plain(start))
+    loss.backward()
+    close(x.grad.numpy(), slope(plain, start))

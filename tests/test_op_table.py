@@ -10,7 +10,9 @@ from op_cases import CASES, DTYPES, HIDDEN, LAYOUTS, Call, arrays_of, layouts_of
 import eager_core
 import python_api as paddle
 from eager_core import kernel_tables
+from eager_core.codegen import reference as reference_page
 from eager_core.codegen.table import OPS
+from eager_core.codegen.table.builders import COMPLEX, FLOAT64, FLOATING, REAL, SUMMED, WITH_PLACES
 
 ROWS = {op.name: op for op in OPS}
 PUBLIC = [name for name in CASES if name in ROWS]
@@ -43,14 +45,26 @@ def doors(op, in_place=False):
             if p.name in attrs:
                 flat += [p.lowlevel, attrs[p.name]]
         out = eager_core.ENTRY_POINTS["eager_api_" + op.lowlevel + "_" * in_place](*([list(tensors)] if listed else tensors), *flat)
-        return out[0] if isinstance(out, tuple) else out
+        return first(out)
 
+    def named(tensors):
+        """Those behind the first, by name: attributes may stand between them."""
+        return {p.name: t for p, t in zip(op.tensors[1:], tensors[1:], strict=False)} if apart else {}
+
+    apart = [p.is_tensor for p in op.params] != sorted((p.is_tensor for p in op.params), reverse=True)
     for other in (op.name, *op.aliases):
         function = eager_core.FUNCTIONS[other + mark]
-        yield other, lambda tensors, attrs, function=function: function(*([list(tensors)] if listed else tensors), **attrs)
+        yield other, lambda tensors, attrs, function=function: first(function(
+            *([list(tensors)] if listed else tensors[:1] if apart else tensors), **named(tensors), **attrs))
     if op.method:
-        yield "method", lambda tensors, attrs: getattr(tensors[0], op.name + mark)(*tensors[1:], **attrs)
+        yield "method", lambda tensors, attrs: first(getattr(tensors[0], op.name + mark)(
+            *([] if apart else tensors[1:]), **named(tensors), **attrs))
     yield "entry", entry
+
+
+def first(found):
+    """The first of several results."""
+    return found[0] if isinstance(found, tuple) else found
 
 
 def first_door(op, in_place=False):
@@ -76,7 +90,7 @@ def reference(case, arrays, attrs):
 
 def differentiable(op, n):
     if isinstance(op.grad, dict):
-        return [i for i, p in enumerate(op.tensors) if p.name in op.grad]
+        return [i for i, p in enumerate(op.tensors[:n]) if p.name in op.grad]
     return list(range(n))
 
 
@@ -416,7 +430,7 @@ def near(found, wanted, why):
 
 
 def precise(case):
-    return ["float64"] + ["complex128"] * ("c" in case.kinds)
+    return ["float64"] * ("f" in case.kinds) + ["complex128"] * ("c" in case.kinds)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
@@ -481,7 +495,7 @@ def test_gradients_have_the_dtype_of_their_operand(name):
     call = case.calls[0]
     exact = arrays_of(case, call, "float64", seed=5)
     which = [i for i in differentiable(op, len(exact)) if i not in case.fixed]
-    kinds = ["float32", "float64"] + ["complex64", "complex128"] * ("c" in case.kinds)
+    kinds = ["float32", "float64"] * ("f" in case.kinds) + ["complex64", "complex128"] * ("c" in case.kinds)
     for one in kinds:
         for other in kinds if case.mixed else [one]:
             arrays = [a if i in case.fixed else a.astype(one if i == 0 else other) for i, a in enumerate(exact)]
@@ -553,3 +567,41 @@ def test_layouts_are_what_they_are_called():
     assert strides == {"contiguous": [3, 1], "transposed": [1, 2], "strided": [6, 2], "negative": [-3, -1], "inner": [3, 1]}
     for layout in LAYOUTS:
         assert np.array_equal(laid(a, layout)[0].numpy(), a)
+
+
+# What the reference page says of a result's dtype: in words -> the dtype for one of the inputs.
+WORDS = {
+    "that of the input": lambda d: d,
+    "bool": lambda d: np.dtype("bool"),
+    "int64": lambda d: np.dtype("int64"),
+    FLOAT64: lambda d: np.dtype("float64") if d.kind in "biu" else d,
+    FLOATING: lambda d: np.dtype("float32" if d.itemsize <= 2 else "float64") if d.kind in "biu" else d,
+    "int64, or int32 if asked for": lambda d: np.dtype("int64"),
+    "int64; of weights or densities floating point": lambda d: np.dtype("int64"),
+    "int64; that of floating point weights": lambda d: np.dtype("int64"),
+    "float32": lambda d: np.dtype("float32"),
+    "the real one of the input's dtype": lambda d: np.finfo(d).dtype,
+    WITH_PLACES: lambda d: d,               # of the first result
+    f"{FLOAT64}; real": lambda d: np.finfo(WORDS[FLOAT64](d)).dtype,
+    f"{FLOATING}; real": lambda d: np.finfo(WORDS[FLOATING](d)).dtype,
+    REAL: lambda d: np.finfo(d).dtype if d.kind == "c" else d,
+    COMPLEX: lambda d: np.result_type(np.complex64, np.finfo(WORDS[FLOATING](d)).dtype),
+    SUMMED: lambda d: np.dtype("uint64" if d.kind == "u" else "int64") if d.kind in "biu" else d,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_dtypes_are_those_of_the_reference_page(name):
+    op, case = ROWS[name], CASES[name]
+    call = case.calls[0]
+    text = reference_page.dtype_text(op)
+    for words in ("that to which the inputs are promoted", *(f"that of {p.name}" for p in op.tensors)):
+        text = text.replace(words, "that of the input") if text.startswith(words) else text
+    text, is_int8 = text.removesuffix(reference_page.BOOL_AS_INT8), text.endswith(reference_page.BOOL_AS_INT8)
+    if text not in WORDS:
+        assert op.name in ("cast", "lerp")      # the one asked for; that of its weight, too
+        return
+    for dtype in map(np.dtype, DTYPES):
+        if dtype.kind in case.kinds:
+            out = first_door(op)(tensors_of(arrays_of(case, call, dtype)), call.attrs)
+            assert out.dtype == ("int8" if is_int8 and dtype.kind == "b" else WORDS[text](dtype)), (name, dtype, text)

@@ -496,6 +496,71 @@ def test_sampling() -> None:
     assert stats.kstest(np.log(paddle.log_normal(1.0, 2.0, [5000]).numpy()), stats.norm(1, 2).cdf).pvalue > 1e-3
 
 
+def test_multinomial() -> None:
+    paddle.seed(3)
+    weights = np.array([[1.0, 0.0, 3.0], [2.0, 2.0, 0.0]])
+    drawn = paddle.multinomial(paddle.to_tensor(weights), 20000, replacement=True)
+    assert drawn.shape == [2, 20000]
+    assert drawn.dtype == np.int64
+    shares = np.stack([np.bincount(row, minlength=3) for row in drawn.numpy()]) / 20000
+    assert_allclose(shares, weights / 4, atol=0.02)
+    # Without replacement: the first one as above, no index twice, none of weight 0.
+    rows = np.array([paddle.multinomial(paddle.to_tensor(weights), 2).numpy() for _ in range(4000)])
+    assert_array_equal(np.sort(rows, axis=-1), np.broadcast_to([[0, 2], [0, 1]], rows.shape))
+    assert abs((rows[:, 0, 0] == 2).mean() - 0.75) < 0.03
+    assert paddle.multinomial(paddle.to_tensor([0.0, 5.0])).tolist() == [1]
+    for bad, more in (([-1.0, 2.0], {}), ([0.0, 0.0], {}), ([1.0, 0.0], {"num_samples": 2}), ([1.0], {"num_samples": 0}),
+                      ([np.inf], {}), ([], {}), ([[[1.0]]], {})):
+        with pytest.raises(ValueError, match=r"multinomial\(\)"):
+            paddle.multinomial(paddle.to_tensor(bad), **more)
+    with pytest.raises(TypeError, match=r"multinomial\(\)"):
+        paddle.multinomial(paddle.to_tensor([1, 2]))
+
+
+@pytest.mark.parametrize("decimals", [1, 2, -1, 0])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int64", "bool"])
+def test_round_to_decimals(decimals: int, dtype: str) -> None:
+    array = (np.array([[-23.456, 0.125], [14.5, 0.25]]) * (1 + 0.5j if dtype[0] == "c" else 1)).astype(dtype)
+    want = array if dtype == "bool" else np.round(array, decimals)
+    x = paddle.to_tensor(array)
+    for out in (paddle.round(x, decimals), x.round(decimals=decimals)):
+        assert out.dtype == array.dtype
+        assert_array_equal(out.numpy(), want)
+    for run in (lambda t: paddle.round_(t, decimals), lambda t: t.round_(decimals)):
+        y = paddle.to_tensor(array.T).T             # not contiguous
+        assert run(y) is y
+        assert_array_equal(y.numpy(), want)
+        assert y.inplace_version == 1
+
+
+def test_round_to_decimals_has_a_gradient_of_zero() -> None:
+    x = paddle.to_tensor(LINE, stop_gradient=False)
+    y = x * 1
+    y.round_(1)
+    (y * y + paddle.round(x, 2) + x).sum().backward()
+    assert_array_equal(x.grad.numpy(), np.ones_like(LINE))             # S6.6
+    with pytest.raises(ValueError, match="Leaf Var"):
+        x.round_(1)
+    with pytest.raises(TypeError, match="decimals must be int"):
+        paddle.round(x, 1.5)
+    assert_array_equal(x.numpy(), LINE)
+
+
+def test_add_n() -> None:
+    x, y = paddle.to_tensor(LINE, stop_gradient=False), paddle.to_tensor(POSITIVE, stop_gradient=False)
+    out = paddle.add_n([x, y * 2, x])
+    assert_array_equal(out.numpy(), LINE + POSITIVE * 2 + LINE)
+    (out * out).sum().backward()
+    assert_allclose(x.grad.numpy(), 4 * out.numpy())
+    assert_allclose(y.grad.numpy(), 4 * out.numpy())
+    one = paddle.add_n(x)
+    assert one is not x
+    assert_array_equal(one.numpy(), LINE)
+    for bad in ([], [x, paddle.to_tensor(OTHER)], 3.0):
+        with pytest.raises(ValueError, match=r"add_n\(\)"):
+            paddle.add_n(bad)
+
+
 # ---- nn.functional with noise ---------------------------------------------------------------------------------------------------------
 
 def test_dropout() -> None:

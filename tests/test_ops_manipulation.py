@@ -83,6 +83,10 @@ CASES = {
     **{f"{n} of {a.ndim}": (lambda x, y, n=n: getattr(paddle, n)([x, y]), lambda x, y, n=n: getattr(np, n)([x, y]), a, a[::-1] * 2)
        for n in ("hstack", "vstack", "dstack", "column_stack") for a in (V, M)},
     "row_stack": (lambda x, y: paddle.row_stack([x, y]), lambda x, y: np.vstack([x, y]), V, V * 2),
+    "concatenate": (lambda x, y: paddle.concatenate([x, y], 1), lambda x, y: np.concatenate([x, y], 1), M, SQUARE[:3]),
+    "take_along_dim": (lambda x, k: paddle.take_along_dim(x, k, 0), lambda x, k: np.take_along_axis(x, k, 0), M, INDEX),
+    "take_along_dim of all": (lambda x, k: x.take_along_dim(k), lambda x, k: np.take_along_axis(x.ravel(), k.ravel(), 0), M, INDEX),
+    "mT": (lambda x: x.mT, lambda x: x.swapaxes(-1, -2), X),
     "block_diag": (lambda x, y: paddle.block_diag([x, y]), lambda x, y: np.block([[x, np.zeros((3, 5))], [np.zeros((1, 4)), y[None]]]), M,
                    V),
     "moveaxis": (lambda x: x.moveaxis([0, 1], [-1, 0]), lambda x: np.moveaxis(x, [0, 1], [-1, 0]), X),
@@ -444,3 +448,17 @@ def test_an_index_of_index_put_is_of_integers_or_bool():
     x = paddle.to_tensor(SQUARE)
     for index in ((slice(None), paddle.to_tensor([0])), (np.array([0.0]),), (None,)):
         refused(TypeError, lambda index=index: paddle.index_put(x, index, 1.0), x)
+
+
+def test_broadcast_shapes():
+    assert paddle.broadcast_shapes([2, 1], [3], []) == [2, 3]
+    assert paddle.broadcast_shapes() == []
+    with pytest.raises(ValueError, match="cannot be broadcast"):
+        paddle.broadcast_shapes([2], [3])
+
+
+def test_where_as_a_method_takes_what_the_function_takes():
+    t = paddle.to_tensor(MASK)
+    np.testing.assert_array_equal(t.where(paddle.to_tensor(M), 0.0).numpy(), np.where(MASK, M, 0.0))
+    for found, wanted in zip(t.where(), MASK.nonzero(), strict=True):
+        np.testing.assert_array_equal(found.numpy(), wanted)

@@ -614,6 +614,7 @@ def test_many_combinations_of_shapes_in_place():
         np.testing.assert_array_equal(t.numpy(), x)
 
 
+
 def test_a_refused_dtype_of_a_value_names_a_remedy_that_exists():
     """Operators of assignment have no form without underscore."""
     for write in (lambda x: x.fill_(0.5), lambda x: x.copy_(const([0.5, 1.5])), lambda x: x.__setitem__(0, 0.5)):
@@ -635,3 +636,30 @@ def test_a_shape_whose_product_wraps_is_no_small_shape(shape):
         with pytest.raises(ValueError, match="InvalidArgument"):
             x.reshape_(shape)
         assert len(x.shape) == 1
+
+
+# ---- conversion -------------------------------------------------------------------------------------------------------------------------
+
+def test_to_and_type_as():
+    x = paddle.to_tensor(np.array([1.5, -2.0]), stop_gradient=False)
+    example = paddle.to_tensor(np.array([1], "float32"))
+    for made in (x.to("float32"), x.to(paddle.float32), x.to(dtype="float32"), x.to("cpu", "float32"), x.to(example), x.to("float32", True),
+                 x.to(device="cpu", dtype="float32", blocking=False), x.to(None, "float32"), x.type_as(example)):
+        assert made.dtype == np.float32
+        assert made.tolist() == [1.5, -2.0]
+        assert not made.stop_gradient
+    same = x.to("float64")
+    assert same is not x                        # S4.4: as astype
+    (same * x.to("float32") * 3.0).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 6 * np.array([1.5, -2.0]))
+    assert x.to("cpu") is x                     # as cpu()
+    assert x.to(paddle.CPUPlace()) is x
+    assert x.to() is x
+
+
+@pytest.mark.parametrize(("arguments", "error"), [
+    (("gpu",), ValueError), (("gpu:0", "float32"), ValueError), (("bfloat16",), TypeError), (("cpu", "float32", True, 1), TypeError),
+    ((3.5,), TypeError), (("cpu", "float32", "float64"), TypeError)])
+def test_to_refuses(arguments, error):
+    with pytest.raises(error):
+        paddle.to_tensor([1.0]).to(*arguments)

@@ -15,6 +15,10 @@ def floating(x: Array, name: str) -> Array:
     return x if x.dtype.kind == "f" else x.astype(np.float32 if x.dtype.itemsize <= 2 else np.float64)
 
 
+def round_decimals(x: Array, decimals: int) -> Array:
+    return x.copy() if x.dtype.kind == "b" else np.round(x, decimals)
+
+
 def frac(x: Array) -> Array:
     if x.dtype.kind in "cb":
         raise TypeError(f"(InvalidType) frac() does not support dtype {x.dtype}")

@@ -292,6 +292,28 @@ def p_norm(x: Array, p: float, axis: int | tuple[int, ...] | None, keepdim: bool
         raise ValueError(f"(InvalidArgument) norm(): {error}") from None
 
 
+def slices(x: Array, axis: int) -> tuple[Array, int, tuple[int, ...]]:
+    """x with at least 2 axes, the axis counted from the front, and all others."""
+    if not -x.ndim <= axis < x.ndim:
+        raise np.exceptions.AxisError(f"(OutOfRange) renorm(): axis {axis} is out of range for a tensor of {x.ndim} axes")
+    axis %= x.ndim
+    rows = x.reshape(-1, 1) if x.ndim == 1 else x
+    return rows, axis, tuple(a for a in range(rows.ndim) if a != axis)
+
+
+def renorm(x: Array, p: float, axis: int, max_norm: float) -> Array:
+    _inexact("renorm", x)
+    if not p > 0 or not max_norm >= 0:
+        raise ValueError(f"(InvalidArgument) renorm(): p must be above 0 and max_norm not below, but got {p} and {max_norm}")
+    rows, axis, others = slices(x, axis)
+    if not x.size:
+        return x.copy()
+    norm = p_norm(rows, p, others, True)
+    above = norm > max_norm
+    factor = np.where(above, norm.dtype.type(max_norm) / np.where(above, norm, 1), 1).astype(norm.dtype)
+    return np.asarray(rows * factor).reshape(x.shape)
+
+
 def _add_product(name: str, ndim: int, input: Array, x: Array, y: Array, beta: float, alpha: float) -> Array:
     _inexact(name, input, x, y)
     if x.ndim != ndim or y.ndim != ndim or x.shape[-1] != y.shape[-2] or x.shape[:-2] != y.shape[:-2]:

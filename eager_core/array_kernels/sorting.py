@@ -93,6 +93,8 @@ def mode(x: Array, axis: int, keepdim: bool) -> tuple[Array, Array]:
 
 
 def searchsorted(sequence: Array, values: Array, sorter: Array | None, out_int32: bool, right: bool, side: str | None) -> Array:
+    for given in (sequence, values):
+        real_only(given, "searchsorted")
     if side not in (None, "left", "right"):
         raise ValueError(f"(InvalidArgument) searchsorted(): side must be 'left' or 'right', but got {side!r}")
     end: Literal["left", "right"] = "right" if side == "right" or (side is None and right) else "left"

@@ -141,8 +141,12 @@ def histogram_bin_edges(x: Array, bins: int, low: float, high: float) -> Array:
 
 
 def bincount(x: Array, weights: Array | None, minlength: int) -> Array:
-    if x.dtype.kind not in "iu" or x.ndim != 1:
-        raise ValueError(f"(InvalidArgument) bincount(): x must be 1-d and of integers, but has {x.ndim} axes and dtype {x.dtype}")
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"(InvalidType) bincount(): x must be of integers, but has dtype {x.dtype}")
+    if x.ndim != 1:
+        raise ValueError(f"(InvalidArgument) bincount(): x must have 1 axis, but has {x.ndim}")
+    if weights is not None:
+        real_only(weights, "bincount")
     if minlength < 0 or (x.size and x.min() < 0):
         raise ValueError("(InvalidArgument) bincount(): neither x nor minlength may be negative")
     if weights is not None and weights.shape != x.shape:

@@ -53,6 +53,7 @@ class Op:
     saves: tuple[str, ...] = ()                         # only with a native gradient: "x", "out", "x.meta", "y for x"
     aliases: tuple[str, ...] = ()                       # further public names, in both forms
     formula: str = ""                                   # mathematics, for the reference page
+    result: str = ""                                    # dtype of an array operator's result, in words, if not that of its input
     params: tuple[Param, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:

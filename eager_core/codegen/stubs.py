@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
+import copy
 
+from .composites import Library
 from .forms import Form, forms
 from .model import Op, Param
 
@@ -88,21 +89,18 @@ def methods(ops: tuple[Op, ...], taken: set[str]) -> list[str]:
     return lines
 
 
-COMPOSITES = Path(__file__).resolve().parents[2] / "python_api"
-
-
 def composites(taken: set[str]) -> list[str]:
     """Methods that python_api puts together from others: functions under ``@composite``, whose first argument is the tensor itself."""
     lines: list[str] = []
-    for path in sorted(COMPOSITES.glob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if not isinstance(node, ast.FunctionDef) or "composite" not in map(ast.unparse, node.decorator_list) or node.name in taken:
-                continue
-            if node.args.args:
-                node.args.args[0].annotation = None
-            arguments = ast.unparse(node.args).replace(": Name=", ": str | None = ")
-            lines += ["", *definition(node.name, [arguments], ast.unparse(node.returns or ast.Name("Any")),
-                                      ast.get_docstring(node) or "", "    ")]
+    for one in Library().composites:
+        if not one.method or one.name in taken:
+            continue
+        node = copy.deepcopy(one.node)
+        if node.args.args:
+            node.args.args[0].annotation = None
+        arguments = ast.unparse(node.args).replace(": Name=", ": str | None = ")
+        lines += ["", *definition(node.name, [arguments], ast.unparse(node.returns or ast.Name("Any")),
+                                  ast.get_docstring(node) or "", "    ")]
     return lines
 
 

@@ -381,6 +381,22 @@ def p_norm_grad(grad: Tensor, x: Tensor, out: Tensor, p: float, axis: Axes, keep
     return OPS["where"](at_zero, zeros_like(slope), slope)
 
 
+def renorm_grad(grad: Tensor, x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
+    """Of x f with f = max_norm / norm where the norm is above, else 1."""
+    if not x.size:
+        return grad
+    shape = x.shape
+    if len(shape) == 1:
+        grad, x = grad.unsqueeze(1), x.unsqueeze(1)
+    others = tuple(a for a in range(len(x.shape)) if a != axis % len(shape))
+    norm = OPS["p_norm"](x, p, others, True)
+    above = norm.greater_than(max_norm)
+    safe = OPS["where"](above, norm, 1.0)
+    share = OPS["real"](grad * _conj(x)).sum(axis=others, keepdim=True) * (-max_norm / (safe * safe))
+    by_norm = p_norm_grad(OPS["where"](above, share, zeros_like(norm)), x, norm, p, others, True)
+    return (grad * OPS["where"](above, max_norm / safe, 1.0) + by_norm).reshape(shape)
+
+
 def addmm_grad_x(grad: Tensor, y: Tensor, alpha: float) -> Tensor:
     return (grad * alpha).matmul(_conj(y), False, True)
 

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import NAME
+from .builders import FLOATING, NAME
 
 
 def activation(name: str, parameters: str, doc: str, formula: str, grad: str, inplace: bool = False,
                aliases: tuple[str, ...] = ()) -> Op:
-    return Op(name, "array", f"x: tensor{parameters and ', '}{parameters}" + NAME, doc, kernel=f"activations.{name}", inplace=inplace,
+    return Op(name, "array", f"x: tensor{parameters and ', '}{parameters}" + NAME, doc, kernel=f"activations.{name}",
+                  result=FLOATING, inplace=inplace,
               grad={"x": grad}, formula=formula, method=False, aliases=aliases)
 
 

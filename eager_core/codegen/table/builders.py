@@ -4,6 +4,13 @@ from __future__ import annotations
 from ..model import Op
 
 NAME = ", name: ignored = None"
+FLOATING = "that of the input; bool and integers of at most 16 bits become float32, longer ones float64"
+FLOAT64 = "that of the input; bool and integers become float64"
+REAL = "that of the input; the real one of a complex dtype"
+COMPLEX = "the complex one of the input's dtype"
+PLACES = "int64"
+WITH_PLACES = "that of the input; of the places int64"
+SUMMED = "that of the input; bool and integers in 64 bits"
 UNARY = "x: tensor" + NAME
 BINARY = "x: operand, y: operand" + NAME
 REDUCE = "x: tensor, axis: axes = None @ dim, keepdim: bool = False @ keep_dim, dtype: dtype = None @ out_dtype" + NAME

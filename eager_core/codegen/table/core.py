@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import NAME, REDUCE, REDUCE_PLAIN, UNARY, binary, fused, reduction, unary, view
+from .builders import NAME, REAL, REDUCE, REDUCE_PLAIN, UNARY, binary, fused, reduction, unary, view
 
 COMPARISONS = {
     "equal": "==", "not_equal": "!=", "less_than": "<", "less_equal": "<=", "greater_than": ">", "greater_equal": ">=",
@@ -38,6 +38,9 @@ OPS: tuple[Op, ...] = (
     unary("ceil", "ceil", "Smallest integer not below x.", "0", {"x": "core.zeros_like(grad)"}, dtypes="whole"),
     Op("round", "unary", UNARY, "Nearest integer, halves to even.", kernel="rint", dtypes="whole", inplace=True,
        grad={"x": "core.zeros_like(grad)"}, formula="0"),
+    Op("round_decimals", "array", "x: tensor, decimals: int", "Nearest number of so many decimals, or multiple of a power of 10 if "
+       "they are negative.", kernel="elementwise.round_decimals", inplace=True, grad={"x": "core.zeros_like(grad)"}, formula="0",
+       public=False, method=False),
     unary("sign", "sign", "Sign: -1, 0 or 1 (x / |x| for complex numbers).", "0 (real)", {"x": "core.sign_grad(grad, x)"}, dtypes="same",
           inplace=False, aliases=("sgn",)),
     unary("conj", "conjugate", "Complex conjugate.", "conj(grad)", {"x": "conj(grad)"}, dtypes="same", inplace=False),
@@ -105,13 +108,15 @@ OPS: tuple[Op, ...] = (
        "x converted to another dtype. A result that is not floating point or complex "
        "is a constant.", grad={"x": "grad"}, formula="grad in x's dtype", inplace=True),
     Op("assign", "cast", "x: tensor", "A copy.", grad={"x": "grad"}, formula="grad", functional=False, method=False),
-    Op("real", "array", UNARY, "Real part.", kernel="joining.real", grad={"x": "core.to_complex(grad)"}, formula="grad"),
-    Op("imag", "array", UNARY, "Imaginary part.", kernel="joining.imag", grad={"x": "core.to_imaginary(grad)"}, formula="i grad"),
+    Op("real", "array", UNARY, "Real part.", result=REAL, kernel="joining.real", grad={"x": "core.to_complex(grad)"}, formula="grad"),
+    Op("imag", "array", UNARY, "Imaginary part.",
+       result=REAL, kernel="joining.imag", grad={"x": "core.to_imaginary(grad)"}, formula="i grad"),
     # ---- reductions ---------------------------------------------------------------------------------------------------------------------
     reduction("sum", "add", "Sum over axes; of integers in 64 bits.", "grad repeated",
               "x: tensor, axis: axes = None @ dim, dtype: dtype = None @ out_dtype, keepdim: bool = False @ keep_dim" + NAME, 0,
               "sum_backward", ("x.meta",)),
-    reduction("mean", "add", "Arithmetic mean over axes.", "grad / n repeated", REDUCE_PLAIN, 0, "mean_backward", ("x.meta",),
+    reduction("mean", "add", "Arithmetic mean over axes.", "grad / n repeated", REDUCE_PLAIN + ", dtype: dtype = None @ out_dtype", 0,
+              "mean_backward", ("x.meta",),
               dtypes="float",
               mean=1),
     reduction("max", "maximum", "Largest element over axes; equal ones share the gradient evenly.", "grad / m where x == max",
@@ -149,7 +154,7 @@ OPS: tuple[Op, ...] = (
     view("unsqueeze", "UNSQUEEZE", "x: tensor, axis: ints @ axes" + NAME, "Axes of length 1 inserted.", "unsqueeze2"),
     view("flatten", "FLATTEN", "x: tensor, start_axis: int = 0, stop_axis: int = -1" + NAME, "Neighbouring axes merged.",
          "flatten_contiguous_range"),
-    view("t", "SWAP_LAST", "x: tensor" + NAME, "A matrix transposed; fewer axes stay as they are.", "t", attributes=(("all_axes", 0),)),
+    view("t", "SWAP_LAST", "input: tensor" + NAME, "A matrix transposed; fewer axes stay as they are.", "t", attributes=(("all_axes", 0),)),
     view("reverse_axes", "SWAP_LAST", "x: tensor", "All axes in reverse order: the property ``T``.", "reverse_axes", inplace=False,
          attributes=(("all_axes", 1),), public=False),
     # ---- joining and picking ------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import BINARY, NAME, UNARY, binary, unary
+from .builders import BINARY, COMPLEX, FLOATING, NAME, UNARY, binary, unary
 
 ZERO = {"x": "core.zeros_like(grad)"}
 TOLERANCE = "x: tensor, y: tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False" + NAME
@@ -34,13 +34,15 @@ OPS: tuple[Op, ...] = (
     unary("deg2rad", "deg2rad", "Degrees to radians.", "grad pi / 180", {"x": "grad * 0.017453292519943295"}, inplace=False),
     unary("rad2deg", "rad2deg", "Radians to degrees.", "grad 180 / pi", {"x": "grad * 57.29577951308232"}, inplace=False),
     # ---- parts of numbers ---------------------------------------------------------------------------------------------------------------
-    unary("trunc", "trunc", "Nearest integer towards 0.", "0", ZERO, dtypes="whole"),
+    Op("trunc", "unary", "input: tensor" + NAME, "Nearest integer towards 0.", kernel="trunc", dtypes="whole", inplace=True,
+       grad={"input": "core.zeros_like(grad)"}, formula="0"),
     Op("frac", "array", UNARY, "Fractional part x - trunc(x), with the sign of x.", kernel="elementwise.frac", inplace=True,
        grad={"x": "grad"}, formula="grad"),
     Op("frexp", "array", UNARY, "Mantissa m and exponent e (both floating point) with x = m 2^e and 1/2 <= |m| < 1.",
-       kernel="elementwise.frexp",
+       result=FLOATING, kernel="elementwise.frexp",
        results=("Mantissa", "Exponent"), grad={"x": "elementwise.frexp_grad(grad, out_1)"}, formula="grad 2^-e; the exponent is constant"),
-    Op("angle", "array", UNARY, "Angle of a complex number; pi for negative and 0 for other real ones.", kernel="elementwise.angle",
+    Op("angle", "array", UNARY, "Angle of a complex number; pi for negative and 0 for other real ones.",
+       result=f"{FLOATING}; real", kernel="elementwise.angle",
        grad={"x": "elementwise.angle_grad(grad, x)"}, formula="grad i x / |x|^2; 0 for real x"),
     unary("positive", "positive", "A copy.", "grad", {"x": "grad"}, dtypes="same", inplace=False, method=False),
     binary("copysign", "copysign", "Magnitude of x with the sign of y.", "grad where the sign is kept, -grad where it changes; 0",
@@ -57,35 +59,38 @@ OPS: tuple[Op, ...] = (
            inplace=False),
     binary("gcd", "gcd", "Greatest common divisor of integers.", "none", None),
     binary("lcm", "lcm", "Least common multiple of integers.", "none", None),
-    Op("ldexp", "broadcast", BINARY, "x 2^y.", kernel="elementwise.ldexp", inplace=True, inputs=("X", "Y"),
+    Op("ldexp", "broadcast", BINARY, "x 2^y.", result=FLOATING, kernel="elementwise.ldexp", inplace=True, inputs=("X", "Y"),
        grad={"x": "elementwise.ldexp_grad_x(grad, y)", "y": "grad * out * 0.6931471805599453"}, formula="grad 2^y; grad out log 2"),
-    Op("lerp", "broadcast", "x: tensor, y: tensor, weight: operand" + NAME, "x + weight (y - x).", kernel="elementwise.lerp", inplace=True,
+    Op("lerp", "broadcast", "x: tensor, y: tensor, weight: operand" + NAME, "x + weight (y - x).",
+       result="that to which the inputs are promoted, floating point", kernel="elementwise.lerp", inplace=True,
        inputs=("X", "Y", "Weight"), grad={"x": "grad * conj(1.0 - weight)", "y": "grad * conj(weight)", "weight": "grad * conj(y - x)"},
        formula="grad (1 - weight); grad weight; grad (y - x)"),
     Op("nan_to_num", "array", "x: tensor, nan: float = 0.0, posinf: number = None, neginf: number = None" + NAME,
        "NaN and infinities replaced by numbers; infinities by the dtype's largest ones if absent.", kernel="elementwise.nan_to_num",
        inplace=True, grad={"x": "grad * isfinite(x)"}, formula="grad where x is finite"),
     Op("logit", "array", "x: tensor, eps: number = None" + NAME, "log(x / (1 - x)); with eps, x is bounded to eps and 1 - eps first.",
-       kernel="elementwise.logit", inplace=True, grad={"x": "elementwise.logit_grad(grad, x, eps)"},
+       result=FLOATING, kernel="elementwise.logit", inplace=True, grad={"x": "elementwise.logit_grad(grad, x, eps)"},
        formula="grad / (x (1 - x)) within bounds"),
     Op("stanh", "array", "x: tensor, scale_a: float = 0.67, scale_b: float = 1.7159" + NAME, "scale_b tanh(scale_a x).",
-       kernel="elementwise.stanh",
+       result=FLOATING, kernel="elementwise.stanh",
        grad={"x": "(tanh_grad(tanh(x * scale_a), grad) if real else grad * conj(1.0 - square(tanh(x * scale_a)))) * scale_a * scale_b"},
        formula="grad scale_a scale_b (1 - tanh(scale_a x)^2)"),
     # ---- complex numbers ----------------------------------------------------------------------------------------------------------------
-    Op("complex", "broadcast", "real: tensor, imag: tensor" + NAME, "real + i imag.", kernel="elementwise.complex_of", inputs=("X", "Y"),
+    Op("complex", "broadcast", "real: tensor, imag: tensor" + NAME, "real + i imag.",
+       result=COMPLEX, kernel="elementwise.complex_of", inputs=("X", "Y"),
        method=False, grad={"real": "grad", "imag": "elementwise.to_minus_i(grad)"}, formula="Re(grad); Im(grad)"),
     # ---- predicates ---------------------------------------------------------------------------------------------------------------------
     unary("signbit", "signbit", "Whether the sign bit is set: x < 0, or -0.0.", "none", None, dtypes="bool", inplace=False),
-    Op("isneginf", "array", UNARY, "Whether minus infinity.", kernel="elementwise.isneginf", formula="none"),
-    Op("isposinf", "array", UNARY, "Whether plus infinity.", kernel="elementwise.isposinf", formula="none"),
-    Op("isreal", "array", UNARY, "Whether the imaginary part is 0.", kernel="elementwise.isreal", formula="none"),
-    Op("isclose", "broadcast", TOLERANCE, "Whether |x - y| <= atol + rtol |y|, elementwise.", kernel="elementwise.isclose",
+    Op("isneginf", "array", UNARY, "Whether minus infinity.", result="bool", kernel="elementwise.isneginf", formula="none"),
+    Op("isposinf", "array", UNARY, "Whether plus infinity.", result="bool", kernel="elementwise.isposinf", formula="none"),
+    Op("isreal", "array", UNARY, "Whether the imaginary part is 0.", result="bool", kernel="elementwise.isreal", formula="none"),
+    Op("isclose", "broadcast", TOLERANCE, "Whether |x - y| <= atol + rtol |y|, elementwise.", result="bool", kernel="elementwise.isclose",
        inputs=("Input", "Other"), formula="none"),
-    Op("allclose", "broadcast", TOLERANCE, "Whether all elements are close (see isclose): a 0-d bool.", kernel="elementwise.allclose",
+    Op("allclose", "broadcast", TOLERANCE, "Whether all elements are close (see isclose): a 0-d bool.",
+       result="bool", kernel="elementwise.allclose",
        inputs=("Input", "Other"), formula="none"),
     Op("equal_all", "broadcast", BINARY.replace("operand", "tensor"), "Whether shape and all elements are equal: a 0-d bool.",
-       kernel="elementwise.equal_all", inputs=("X", "Y"), formula="none"),
+       result="bool", kernel="elementwise.equal_all", inputs=("X", "Y"), formula="none"),
     # ---- integers -----------------------------------------------------------------------------------------------------------------------
     Op("bitwise_left_shift", "broadcast", SHIFT, "Bits moved y places up.", kernel="elementwise.left_shift", inplace=True,
        inputs=("X", "Y"),

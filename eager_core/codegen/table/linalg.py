@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import NAME, UNARY
+from .builders import COMPLEX, NAME, UNARY
 
 
 def decomposition(name: str, signature: str, doc: str, kernel: str, results: tuple[str, ...], grad: dict[str, str], formula: str,
-                  public: bool = True, inputs: tuple[str, ...] = ("X",)) -> Op:
+                  public: bool = True, inputs: tuple[str, ...] = ("X",), result: str = "") -> Op:
     return Op(name, "array", signature, doc, kernel="linalg." + kernel, results=results, inputs=inputs, grad=grad, formula=formula,
-              public=public, method=public)
+              public=public, method=public, result=result)
 
 
 OPS: tuple[Op, ...] = (
@@ -59,14 +59,16 @@ OPS: tuple[Op, ...] = (
                   "(grad_q + Q copyltu(R grad_r^H - grad_q^H Q)) R^-H (Walter & Lehmann 2010; wide: Roberts & Roberts 2020)", public=False),
     decomposition("svd", "x: tensor, full_matrices: bool = False" + NAME, "U, S and VH with x = U diag(S) VH; equal singular values have "
                   "no singular vectors to differentiate: an error, unless only S is used.", "svd", ("U", "S", "VH"),
-                  {"x": "linalg.svd_grad(grad, grad_1, grad_2, out, out_1, out_2)"}, "Townsend 2016; complex: Wan & Zhang 2019"),
+                  {"x": "linalg.svd_grad(grad, grad_1, grad_2, out, out_1, out_2)"}, "Townsend 2016; complex: Wan & Zhang 2019",
+                  result="that of the input; of S the real one"),
     decomposition("eigh_lower", "x: tensor, upper: bool = False", "Eigenvalues in ascending order and eigenvectors of Hermitian matrices.",
                   "eigh", ("Eigenvalues", "Eigenvectors"), {"x": "linalg.eigh_grad(grad, grad_1, out, out_1)"},
                   "V (diag(grad_w) + (V^H grad_v) / (w_j - w_i)) V^H, Hermitian (Giles 2008, 3.1)", public=False),
     decomposition("eig", UNARY, "Complex eigenvalues and eigenvectors, of norm 1, of square matrices.", "eig",
                   ("Eigenvalues", "Eigenvectors"),
                   {"x": "linalg.eig_grad(grad, grad_1, out, out_1)"},
-                  "V^-H (diag(grad_w) + (V^H grad_v - V^H V Re diag(V^H grad_v)) / conj(w_j - w_i)) V^H (Boeddeker et al. 2017, 4.77)"),
+                  "V^-H (diag(grad_w) + (V^H grad_v - V^H V Re diag(V^H grad_v)) / conj(w_j - w_i)) V^H (Boeddeker et al. 2017, 4.77)",
+                  result=COMPLEX),
     decomposition("lu_factor", "x: tensor", "L and U packed into one matrix, pivots counted from 1, and where a pivot was zero.", "lu",
                   ("Out", "Pivots", "Infos"), {"x": "linalg.lu_grad(grad, out, out_1)"},
                   "P L^-H (tril(L^H grad_l, -1) + triu(grad_u U^H)) U^-H (Giles 2008, 3.3 generalised)", public=False),
@@ -79,14 +81,19 @@ OPS: tuple[Op, ...] = (
        "elements that are 0 and where the norm is 0. Equal largest ones share it evenly.", kernel="linalg.p_norm", public=False,
        method=False,
        grad={"x": "linalg.p_norm_grad(grad, x, out, p, axis, keepdim)"}, formula="grad sign(x) (|x| / out)^(p-1)"),
+    Op("renorm", "array", "x: tensor, p: float, axis: int, max_norm: float", "Slices along an axis whose p-norm is above max_norm, scaled "
+       "down to it; the others as they are.", kernel="linalg.renorm", inplace=True,
+       grad={"x": "linalg.renorm_grad(grad, x, p, axis, max_norm)"},
+       formula="grad f + (norm's gradient of sum(grad x) df/dnorm), f = max_norm / norm; grad where the norm is not above"),
     *(Op(name, "array", "input: tensor, x: tensor, y: tensor, beta: float = 1.0, alpha: float = 1.0" + NAME,
          f"beta input + alpha (x matmul y), {what}.", kernel="linalg." + name, inputs=("Input", "X", "Y"), inplace=True,
          grad={"input": "linalg.fit(grad * beta, input.meta)", "x": "linalg.addmm_grad_x(grad, y, alpha)",
                "y": "linalg.addmm_grad_y(grad, x, alpha)"}, formula="beta grad; alpha grad y^H; alpha x^H grad")
       for name, what in (("addmm", "of matrices"), ("baddbmm", "of stacks of matrices"))),
     # ---- complex numbers ----------------------------------------------------------------------------------------------------------------
-    Op("as_complex", "array", UNARY, "Complex numbers from pairs along the last axis; a copy.", kernel="linalg.as_complex",
-       grad={"x": "linalg.as_real(grad)"}, formula="as_real(grad)"),
-    Op("as_real", "array", UNARY, "Real and imaginary parts along a new last axis; a copy.", kernel="linalg.as_real",
-       grad={"x": "linalg.as_complex(grad)"}, formula="as_complex(grad)"),
+    Op("as_complex", "array", UNARY, "Complex numbers from pairs along the last axis; a copy.", result=COMPLEX, kernel="linalg.as_complex",
+       aliases=("view_as_complex",), grad={"x": "linalg.as_real(grad)"}, formula="as_real(grad)"),
+    Op("as_real", "array", UNARY, "Real and imaginary parts along a new last axis; a copy.",
+       result="the real one of the input's dtype", kernel="linalg.as_real",
+       aliases=("view_as_real",), grad={"x": "linalg.as_complex(grad)"}, formula="as_complex(grad)"),
 )

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import NAME, UNARY
+from .builders import FLOATING, NAME, UNARY
 
 
 def special(name: str, doc: str, formula: str, grad: str, inplace: bool = True, public: bool = True, signature: str = UNARY,
             aliases: tuple[str, ...] = ()) -> Op:
-    return Op(name, "array", signature, doc, kernel=f"special.{name}", inplace=inplace, grad={"x": grad}, formula=formula, public=public,
+    return Op(name, "array", signature, doc, kernel=f"special.{name}",
+                  result=FLOATING, inplace=inplace, grad={"x": grad}, formula=formula, public=public,
               method=public, aliases=aliases)
 
 
@@ -39,11 +40,11 @@ OPS: tuple[Op, ...] = (
     special("sinc_slope", "The n-th derivative of sinc.", "grad sinc^(n + 1)(x)", "special.sinc_slope_grad(grad, x, n)", inplace=False,
             public=False, signature="x: tensor, n: int"),
     Op("gammainc", "broadcast", "x: tensor, y: tensor" + NAME, "Regularised lower incomplete gamma function P(x, y).",
-       kernel="special.gammainc",
+       result=FLOATING, kernel="special.gammainc",
        inplace=True, inputs=("X", "Y"), grad={"x": "grad * gamma_moment(x, y, 1)", "y": "grad * gamma_density(x, y)"},
        formula="grad dP/dx, by quadrature; grad y^(x-1) exp(-y) / Gamma(x)"),
     Op("gammaincc", "broadcast", "x: tensor, y: tensor" + NAME, "Regularised upper incomplete gamma function 1 - P(x, y).",
-       kernel="special.gammaincc", inplace=True, inputs=("X", "Y"),
+       result=FLOATING, kernel="special.gammaincc", inplace=True, inputs=("X", "Y"),
        grad={"x": "-(grad * gamma_moment(x, y, 1))", "y": "-(grad * gamma_density(x, y))"},
        formula="-grad dP/dx, by quadrature; -grad y^(x-1) exp(-y) / Gamma(x)"),
     Op("gamma_density", "broadcast", "x: tensor, y: tensor", "y^(x-1) exp(-y) / Gamma(x).", kernel="special.gamma_density",
