@@ -19,7 +19,7 @@ from programs import generate
 from programs.engines import ENGINES
 from programs.judge import CRASH, EXACT, NOT_EXPRESSIBLE, OTHER_ERROR, REFUSED, WRONG_GRADIENT, WRONG_VALUE, judge, shortest
 
-PATIENCE = 60            # seconds without a word; a program takes milliseconds, an import seconds
+START, PATIENCE = 120, 20        # seconds without a word; an import takes seconds, a program milliseconds
 COLUMNS = (EXACT, REFUSED, WRONG_VALUE, WRONG_GRADIENT, OTHER_ERROR, CRASH)
 
 
@@ -38,13 +38,14 @@ def lines_of(name, first, count):
     """What a worker says; None when it died or fell silent."""
     command = [sys.executable, __file__, "--worker", name, "--first", str(first), "--count", str(count)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
-        rest = b""
+        rest, patience = b"", START
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
-            while selector.select(PATIENCE):
+            while selector.select(patience):
                 read = process.stdout.read(65536)
                 if not read:
                     break
+                patience = PATIENCE
                 *whole, rest = (rest + read).split(b"\n")
                 yield from (line.decode(errors="replace") for line in whole)
         process.kill()
@@ -72,16 +73,23 @@ def run(name, first, count, details):
     if details:
         with open(details, "a") as file:
             file.writelines(f"{name} {number} {rest}\n" for number, rest in found.items())
-    return collections.Counter(rest.partition("\t")[0] for rest in found.values())
+    return {number: rest.partition("\t")[0] for number, rest in found.items() if rest != "trivial"}
 
 
-def table(counts):
-    yield "| | expressible programs | " + " | ".join(COLUMNS) + " | not expressible |"
+def table(verdicts):
+    yield "| | programs | " + " | ".join(COLUMNS) + " | not expressible |"
     yield "|---|" + "---|" * (len(COLUMNS) + 2)
-    for name, count in counts.items():
+    for name, kinds in verdicts.items():
+        count = collections.Counter(kinds.values())
         ran = sum(count[c] for c in COLUMNS)
         shares = " | ".join(f"{count[c] / ran:.2%}" if count[c] else "0" for c in COLUMNS)
         yield f"| {name} | {ran} | {shares} | {count[NOT_EXPRESSIBLE]} |"
+
+
+def common(verdicts):
+    """The same, of programs that every engine can say."""
+    numbers = [n for n in next(iter(verdicts.values())) if all(kinds.get(n) != NOT_EXPRESSIBLE for kinds in verdicts.values())]
+    return {name: {n: kinds[n] for n in numbers} for name, kinds in verdicts.items()}
 
 
 def show(name, number):
@@ -95,7 +103,7 @@ def show(name, number):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("engines", nargs="*", default=list(ENGINES), metavar="ENGINE", help=f"of {', '.join(ENGINES)}")
+    parser.add_argument("engines", nargs="*", metavar="ENGINE", help=f"of {', '.join(ENGINES)}")
     parser.add_argument("--first", type=int, default=0, help="number of the first program")
     parser.add_argument("--count", type=int, default=3000)
     parser.add_argument("--details", metavar="FILE", help="append each program's verdict")
@@ -107,14 +115,15 @@ def main():
     elif options.worker:
         work(options.worker, options.first, options.count)
     else:
-        counts = {}
-        for name in options.engines:
+        verdicts = {}
+        for name in options.engines or ENGINES:
             if ENGINES[name].installed():
-                counts[name] = run(name, options.first, options.count, options.details)
-                print(f"{name}: {dict(counts[name])}", file=sys.stderr)
+                verdicts[name] = run(name, options.first, options.count, options.details)
             else:
-                print(f"{name}: not installed", file=sys.stderr)
-        print(*table(counts), sep="\n")
+                print(f"{name}: not installed")
+        print(*table(verdicts), sep="\n")
+        if len(verdicts) > 1:
+            print("\nThose that all of them can say:\n", *table(common(verdicts)), sep="\n")
 
 
 if __name__ == "__main__":

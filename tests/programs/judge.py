@@ -36,10 +36,9 @@ def agree(found, truth, size):
     return abs(found - truth) <= TOLERANCE * (1 + size)
 
 
-def wrong_gradient(engine: Engine, names, program: Program, truth):
+def wrong_gradient(program: Program, found, truth):
     """Compared along one direction: a component that is wrong moves the sum."""
     along = oracle.direction(program)
-    found = {n: engine.gradient(names[n]) for n in program.leaves}
     terms = [g * along[n] for n, g in found.items() if g is not None and g.shape == along[n].shape]
     misshaped = any(g is not None and g.shape != along[n].shape for n, g in found.items())
     total, size = (sum(float(f(t).sum()) for t in terms) for f in (np.asarray, np.abs))
@@ -68,7 +67,8 @@ def judge(engine: Engine, program: Program) -> Verdict:
             engine.execute(line, names)
         except Exception as error:
             return Verdict(REFUSED if engine.is_refusal(error) else OTHER_ERROR, f"{line}: {type(error).__name__}: {error}")
-    return wrong_gradient(engine, names, program, oracle.slope(program, truth)) or Verdict(EXACT)
+    found = {n: engine.gradient(names[n]) for n in program.leaves}
+    return wrong_gradient(program, found, oracle.slope(program, truth)) or Verdict(EXACT)
 
 
 # ---- the library under a lens ------------------------------------------------------------------------------------------------------------
@@ -132,6 +132,7 @@ def _possible(program):
 def _derivatives(engine, names, program, slope, order):
     paddle = engine.library
     leaves = {n: names[n] for n in program.leaves}
+    gradients = None
     try:
         engine.execute(engine.ending(program)[0], names)
         loss = names["loss"]
@@ -141,24 +142,24 @@ def _derivatives(engine, names, program, slope, order):
             elif len(program.statements) % 2:
                 loss.backward(create_graph=True)
             else:
-                for leaf, g in zip(leaves.values(), paddle.grad([loss], [*leaves.values()], create_graph=True, allow_unused=True),
-                                   strict=True):
-                    leaf.grad = g
+                gradients = paddle.grad([loss], [*leaves.values()], create_graph=True, allow_unused=True)
     except RuntimeError as error:
         if not engine.is_refusal(error):
             return Verdict(OTHER_ERROR, f"backward: {type(error).__name__}: {error}")
         if any(leaf.grad is not None for leaf in leaves.values()):
             return Verdict(WRONG_GRADIENT, "S9.22: a failed pass wrote gradients")
         return Verdict(REFUSED, str(error))
-    return (wrong_gradient(engine, names, program, slope)
-            or (_second_order(engine, leaves, program) if order == 2 and not loss.stop_gradient else None))
+    gradients = dict(zip(leaves, gradients or [leaf.grad for leaf in leaves.values()], strict=True))
+    return (wrong_gradient(program, {n: None if g is None else g.numpy() for n, g in gradients.items()}, slope)
+            or (_second_order(engine, leaves, gradients, program) if order == 2 else None))
 
 
-def _second_order(engine, leaves, program):
+def _second_order(engine, leaves, gradients, program):
     paddle, along = engine.library, oracle.direction(program)
-    total = sum((leaf.grad * paddle.to_tensor(along[n])).sum() for n, leaf in leaves.items() if leaf.grad is not None)
+    terms = [(g * paddle.to_tensor(along[n])).sum() for n, g in gradients.items() if g is not None]
+    total = sum(terms[1:], terms[0]) if terms else None
     found = size = 0.0
-    if not total.stop_gradient:
+    if total is not None and not total.stop_gradient:
         try:
             second = paddle.grad([total], [*leaves.values()], allow_unused=True)
         except RuntimeError as error:

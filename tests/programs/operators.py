@@ -177,7 +177,8 @@ OPERATORS |= {
     "softmax_": Operator("write", _softmax, _NEURAL + "softmax_({0})", "{0}.copy_({0}.softmax(-1))",
                          mygrad="{0}[...] = mg.nnet.softmax({0}, axis=-1)", safe=_ranked),
     "multiply_detached_": Operator("write", lambda x, y: x * y.real, "{0}.multiply_({1}.detach())"),
-    "copy_": Operator("write", lambda x, y: np.broadcast_to(y, x.shape), "{0}.copy_({1})", paddle="{0}.copy_({1}, True)",
+    # Paddle's own copy_ does not broadcast, and is no part of the history.
+    "copy_": Operator("write", lambda x, y: np.broadcast_to(y, x.shape), "{0}.copy_({1})", paddle="{0}[...] = {1}",
                       mygrad="{0}[...] = {1}"),
     "fill_": Operator("write", np.full_like, "{0}.fill_({1})", mygrad="{0}[...] = {1}"),
     "zero_": Operator("write", np.zeros_like, "{0}.zero_()", mygrad="{0}[...] = 0.0"),

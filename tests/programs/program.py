@@ -66,6 +66,9 @@ class Program:
     statements: tuple[Statement, ...] = ()
     weights: dict = field(default_factory=dict)  # of the loss; name: array
 
+    def __repr__(self):
+        return f"Program of {len(self.statements)} statements"       # engines write it out
+
     def without(self, dropped):
         """The program without some statements, and without what cannot be said then."""
         known, kept = {*self.leaves, *self.constants}, []
