@@ -3,6 +3,7 @@ shrink, since 0 is always the plainest choice and statements do not depend on ho
 """
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +16,8 @@ from .program import Index, Program, Statement, Var
 
 SHAPES = ((4,), (2, 3), (3,), (3, 2), (2, 2), (2, 3, 2), (1,), ())
 LARGEST_SIZE = 24
-RESHAPED = {1: [(1,), (1, 1)], 2: [(2,), (1, 2), (2, 1)], 4: [(4,), (2, 2)], 6: [(6,), (2, 3), (3, 2), (1, 6)], 8: [(8,), (2, 4), (2, 2, 2)],
-            9: [(9,), (3, 3)], 12: [(12,), (3, 4), (2, 6), (2, 3, 2)]}
+RESHAPED = {1: [(1,), (1, 1)], 2: [(2,), (1, 2), (2, 1)], 4: [(4,), (2, 2)], 6: [(6,), (2, 3), (3, 2), (1, 6)],
+            8: [(8,), (2, 4), (2, 2, 2)], 9: [(9,), (3, 3)], 12: [(12,), (3, 4), (2, 6), (2, 3, 2)]}
 UNARY_WRITES = ("tanh_", "sin_", "square_", "exp_", "sigmoid_", "cos_", "relu_", "abs_", "neg_", "reciprocal_", "sqrt_", "log_", "pow_",
                 "softmax_")
 BINARY_WRITES = ("multiply_", "add_", "subtract_", "divide_", "multiply_detached_", "copy_")
@@ -120,7 +121,10 @@ class _Maker:
         ordered = pair.memory.ordered            # else engines differ in whether a reshape copies
         options = ["item"] * 5 if shape else []
         options += ["unsqueeze"] if len(shape) < 4 else []
-        options += ["reshape", "reshape", "flatten"] if ordered and shape else []
+        # Some engines return the operand itself when there is nothing to do: a reshape to the same shape is never drawn.
+        shapes = [s for s in RESHAPED.get(pair.value.size, [(pair.value.size,)]) if s != shape]
+        options += ["reshape", "reshape"] if ordered and shapes else []
+        options += ["flatten"] if ordered and len(shape) > 1 else []
         options += ["transpose", "swapaxes"] if len(shape) > 1 else []
         options += ["diagonal"] if len(shape) == 2 else []
         options += ["squeeze"] if 1 in shape else []
@@ -128,13 +132,11 @@ class _Maker:
         rest = {
             "item": lambda: (_basic_index(choose, shape),),
             "unsqueeze": lambda: (choose.below(len(shape) + 1),),
-            "reshape": lambda: (choose.one(RESHAPED.get(pair.value.size, [(pair.value.size,)])),),
-            "transpose": lambda: (tuple(sorted(range(len(shape)), key=lambda _: choose.below(9))),),
+            "reshape": lambda: (choose.one(shapes),),
+            "transpose": lambda: (choose.one([p for p in itertools.permutations(range(len(shape))) if p != (*range(len(shape)),)]),),
             "swapaxes": lambda: (0, choose.among(1, len(shape) - 1)),
             "squeeze": lambda: (choose.one([k for k, n in enumerate(shape) if n == 1]),),
         }.get(operator, tuple)()
-        if operator == "transpose" and len(shape) == 2:
-            rest = ((1, 0),)
         if choose.seldom(10) and operator + "_" in OPERATORS and (operator != "transpose" or len(shape) == 2):
             return operator + "_", (x, *rest), False
         return operator, (x, *rest), True
@@ -188,7 +190,7 @@ class _Maker:
     def statement(self, fresh):
         choose = self.choose
         x = choose.recent(self.named())
-        made = (self.value, self.view, self.write_all, self.write_part)[choose.one((0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3))](x)
+        made = choose.one((*[self.value] * 3, *[self.view] * 3, *[self.write_all] * 3, *[self.write_part] * 2))(x)
         if made is None:
             return None
         operator, args, new = made
