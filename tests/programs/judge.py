@@ -125,7 +125,7 @@ def judge_closely(engine: Engine, program: Program, order: int = 1) -> Verdict:
 def _possible(program):
     try:
         return bool(program.weights) and oracle.run(program, careful=True) is not None
-    except ValueError:                                               # shapes no longer fit
+    except (ValueError, IndexError):                                 # shapes no longer fit
         return False
 
 
