@@ -8,7 +8,8 @@ from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLO
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.layout cimport contiguous_layout
 from eager_core.recycling cimport (
-    EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_clear_weak_references, eager_intercept_dealloc, eager_is_exactly, eager_revive,
+    EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_clear_weak_references, eager_intercept_dealloc, eager_is_exactly,
+    eager_revive,
 )
 from eager_core.storage cimport allocate, borrow
 

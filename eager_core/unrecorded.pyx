@@ -39,7 +39,7 @@ cdef inline void _operand(Job *job, int k, TensorBase t) noexcept:
 cdef TensorBase unrecorded_1(OpRow *row, TensorBase x, int spare):
     cdef Job job
     cdef TensorBase out
-    cdef Storage held = x.storage            # should another thread rebind it while the GIL is away
+    cdef Storage held = x.storage  # no-cython-lint  should another thread rebind it while the GIL is away
     if row.family != FAMILY_UNARY or not x.layout.contiguous or not _loop_of(row, x.dtype, &job):
         return None
     out = x if spare and _reusable(x, spare) else empty_tensor(x.layout, x.dtype)
@@ -53,7 +53,7 @@ cdef TensorBase unrecorded_1(OpRow *row, TensorBase x, int spare):
 cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x, int spare_y):
     cdef Job job
     cdef TensorBase out
-    cdef Storage held_x = x.storage, held_y = y.storage
+    cdef Storage held_x = x.storage, held_y = y.storage  # no-cython-lint
     if (row.family != FAMILY_BINARY or x.dtype != y.dtype or not x.layout.contiguous or not y.layout.contiguous
             or not same_shape(x.layout, y.layout) or not _loop_of(row, x.dtype, &job)):
         return None
@@ -75,7 +75,7 @@ cdef TensorBase unrecorded_number(OpRow *row, TensorBase x, double number, bint 
     cdef Job job
     cdef TensorBase out
     cdef float single
-    cdef Storage held = x.storage
+    cdef Storage held = x.storage  # no-cython-lint
     # A power of 2 is another kernel, and the rule's business.
     if (row.family != FAMILY_BINARY or row.id == OP_POW or x.dtype >= EAGER_COMPLEX64 or not x.layout.contiguous
             or not _loop_of(row, x.dtype, &job)):
