@@ -85,6 +85,8 @@ cdef inline PyObject *edge_of(GradNode node, int i) noexcept:
         behind = <PyObject *>node.next_0
     elif i == 1:
         behind = <PyObject *>node.next_1
+    elif node.next_rest is None:             # cleared meanwhile, by a pass in a finalizer or in another thread
+        return NULL
     else:
         behind = PyList_GET_ITEM(node.next_rest, i - 2)
     return NULL if behind == <PyObject *>None else behind
