@@ -719,6 +719,36 @@ def scatter_nd_add(x, index, updates):
     return x
 
 
+def index_put(x, value, indices, accumulate=False):
+    x = x.copy()
+    if accumulate:
+        np.add.at(x, indices, value)
+    else:
+        x[indices] = value
+    return x
+
+
+def combined(x, index, values, axis, how):
+    x = x.copy()
+    for at in np.ndindex(index.shape):
+        place = (*at[:axis], index[at], *at[axis + 1:])
+        x[place] = {"mul": np.multiply, "amax": np.maximum, "amin": np.minimum}[how](x[place], values[at])
+    return x
+
+
+def p_norm(x, p=2.0, axis=None, keepdim=False):
+    size = np.abs(x)
+    if math.isinf(p):
+        return size.max(axis=axis, keepdims=keepdim)
+    return np.asarray((size ** p).sum(axis=axis, keepdims=keepdim) ** (1 / p)).astype(size.dtype)
+
+
+def SEPARATE_NONZERO(rng, shape, dtype):
+    """As SEPARATE, and no two of one size."""
+    made = SEPARATE(rng, shape, dtype)
+    return (np.abs(made) + 0.4).astype(dtype) * np.exp(1j * np.abs(made)).astype(dtype) if np.dtype(dtype).kind == "c" else made
+
+
 def masked_scatter(x, mask, value):
     x = x.copy()
     x[mask] = value.ravel()[:mask.sum()]
@@ -799,6 +829,25 @@ CASES |= {
         (((4, 3), (2, 3), (2, 3)), {"axis": 0}), (((2, 4), (2, 5), (2, 5)), {"axis": 1, "reduce": "add"}),
         (((4,), (3,), (3,)), {"axis": -1})), "biufc", (ANY, index(4), ANY), fixed=(1,),
         refused=((Call(((4, 3), (2, 3), (2, 3)), {"axis": 2}), IndexError),)),
+    "index_put": Case(index_put, calls(
+        (((4, 3), (2, 3)), {"indices": (np.array([3, 0]),)}), (((4, 3), (3,)), {"indices": (np.array([1, 1, 2]), np.array([0, 0, -1]))}),
+        (((3, 3), (4,)), {"indices": (np.array([0, 0, 2, 0]), np.array([1, 1, 2, 1])), "accumulate": True}),
+        (((2, 3), ()), {"indices": (np.array([[True, False, True], [False, False, True]]),)})),
+        refused=tuple((Call(((4, 3), (2, 3)), {"indices": bad}), error) for bad, error in (
+            ((np.array([4, 0]),), IndexError), ((np.array([0, 1, 2]),), ValueError), ((np.array([0.5, 1.0]),), TypeError),
+            ((slice(None),), TypeError)))),
+    # ---- rows without a public name
+    "reduce_along_axis": Case(lambda x, at, values, axis, reduce: combined(x, at, values, axis, reduce), calls(
+        (((4, 3), (2, 3), (2, 3)), {"axis": 0, "reduce": "mul"}), (((2, 4), (2, 5), (2, 5)), {"axis": 1, "reduce": "amax"}),
+        (((2, 4), (2, 3), (2, 3)), {"axis": 1, "reduce": "amin"})), "biufc", (NONZERO, index(4), NONZERO), fixed=(1,)),
+    "round_decimals": Case(lambda x, decimals: x.copy() if x.dtype.kind == "b" else np.round(x, decimals), calls(
+        (((2, 3),), {"decimals": 1}), (((),), {"decimals": -1}), (((0, 3),), {"decimals": 2}))),
+    "pad_constant": Case(lambda x, before, after, value=0.0: np.pad(x, list(zip(before, after, strict=True)), constant_values=value), calls(
+        (((2, 3),), {"before": (1, 0), "after": (0, 2)}), (((3,),), {"before": (0,), "after": (1,), "value": 1.0}),
+        (((0, 2),), {"before": (1, 1), "after": (1, 0)}))),
+    "p_norm": Case(p_norm, calls(
+        (((2, 3),), {}), (((2, 3),), {"p": 1.0, "axis": 0}), (((2, 2, 2),), {"p": 3.0, "axis": (0, 2), "keepdim": True}),
+        (((2, 3),), {"p": math.inf, "axis": -1}), (((3,),), {"p": -2.0}), (((2, 3),), {"p": 0.5, "axis": 1})), "fc", (SEPARATE_NONZERO,)),
     # ---- of several results the first; of complex numbers only
     "frexp": unary(lambda x: np.frexp(as_float(x))[0], "biuf", NONZERO),
     "as_real": Case(lambda x: np.stack([x.real, x.imag], -1), ONE, "c"),
@@ -811,17 +860,15 @@ HIDDEN = {
             "unreduce": "sum",
     "bessel_i": "i1", "bessel_ie": "i1e", "gamma_density": "gammainc", "gamma_moment": "gammainc", "sinc_slope": "sinc",
     # Draws: in test_ops_elementwise.
-    "round_decimals": "round",
     "uniform": None, "normal": None, "log_normal": None, "exponential": None, "cauchy": None, "geometric": None, "bernoulli": None,
     "random": None,
     "assign": "reshape", "scatter_sum": "gather", "reverse_axes": "t",
     # Tested with several results, in test_ops_linalg.
-    "svd": None, "eig": None, "qr_factor": None, "eigh_lower": None, "lu_factor": None, "lstsq_solution": None, "p_norm": None,
+    "svd": None, "eig": None, "qr_factor": None, "eigh_lower": None, "lu_factor": None, "lstsq_solution": None,
     "cofactor": "det", "cofactor_slope": "det",
     # Tested with indexing, in test_indexing and test_views.
     "getitem": None, "pick": None, "setitem": None, "put": None, "view": None, "region_write": None,
-    # A tuple of indices; what public names go through: in test_ops_manipulation.
-    "index_put": None, "pad_constant": None, "reduce_along_axis": None,
+
 }
 
 

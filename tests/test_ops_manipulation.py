@@ -462,3 +462,40 @@ def test_where_as_a_method_takes_what_the_function_takes():
     np.testing.assert_array_equal(t.where(paddle.to_tensor(M), 0.0).numpy(), np.where(MASK, M, 0.0))
     for found, wanted in zip(t.where(), MASK.nonzero(), strict=True):
         np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+def test_products_along_an_axis_at_zeros_to_second_order():
+    """x0 v0 v1 with x0 = 0: the slopes by v are 0, and their own slopes by x0 are v1 and v0."""
+    x, v = (paddle.to_tensor(np.array(a), stop_gradient=False) for a in ([0.0, 3.0], [2.0, 5.0]))
+    out = paddle.put_along_axis(x, paddle.to_tensor([0, 0]), v, 0, "mul")
+    by_x, by_v = paddle.grad(out.sum(), [x, v], create_graph=True)
+    np.testing.assert_array_equal(by_x.numpy(), [10.0, 1.0])
+    np.testing.assert_array_equal(by_v.numpy(), [0.0, 0.0])
+    again = paddle.grad((by_v * paddle.to_tensor(np.array([1.0, 10.0]))).sum(), [x, v])
+    np.testing.assert_array_equal(again[0].numpy(), [5.0 + 10 * 2.0, 0.0])
+    np.testing.assert_array_equal(again[1].numpy(), [0.0, 0.0])
+    x, v = (paddle.to_tensor(np.array(a), stop_gradient=False) for a in ([4.0], [0.0, 0.0, 7.0]))
+    out = paddle.put_along_axis(x, paddle.to_tensor([0, 0, 0]), v, 0, "mul")
+    by_v, = paddle.grad(out.sum(), [v], create_graph=True)
+    np.testing.assert_array_equal(by_v.numpy(), [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(paddle.grad(by_v[0], [v])[0].numpy(), [0.0, 28.0, 0.0])
+
+
+def test_what_does_not_take_part_has_no_gradient_whatever_it_is():
+    x, v = (paddle.to_tensor(np.array(a), stop_gradient=False) for a in ([np.inf, 3.0], [2.0, 0.0]))
+    out = paddle.put_along_axis(x, paddle.to_tensor([0, 0]), v, 0, "mul", include_self=False)
+    np.testing.assert_array_equal(out.numpy(), [0.0, 3.0])
+    out.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [0.0, 1.0])
+    np.testing.assert_array_equal(v.grad.numpy(), [0.0, 2.0])
+
+
+def test_index_add_with_a_complex_factor():
+    """S9.27: the gradient of sum(Re(out)) is the conjugate of what multiplies."""
+    x = paddle.to_tensor(np.zeros(3, "complex128"), stop_gradient=False)
+    v = paddle.to_tensor(np.array([1 + 1j, 2.0]), stop_gradient=False)
+    out = paddle.index_add(x, paddle.to_tensor([0, 2]), 0, v, alpha=2 - 3j)
+    np.testing.assert_array_equal(out.numpy(), np.array([1 + 1j, 0, 2]) * (2 - 3j))
+    paddle.real(out).sum().backward()
+    np.testing.assert_array_equal(v.grad.numpy(), [2 + 3j, 2 + 3j])
+    np.testing.assert_array_equal(x.grad.numpy(), [1, 1, 1])

@@ -112,8 +112,9 @@ def index_put(x: Array, value: Array, indices: Any, accumulate: bool) -> Array:
     _check_kind(value, x, "index_put")
     index = index_of(indices)
     for one in index:
-        if one.dtype.kind not in "iub":
-            raise TypeError(f"(InvalidType) index_put(): indices must be of integers or bool, but got dtype {one.dtype}")
+        if isinstance(one, slice) or one.dtype.kind not in "iub":
+            got = "a slice" if isinstance(one, slice) else f"dtype {one.dtype}"
+            raise TypeError(f"(InvalidType) index_put(): indices must be of integers or bool, but got {got}")
     out = x.copy()
     try:
         if accumulate:

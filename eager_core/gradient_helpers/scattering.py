@@ -37,7 +37,7 @@ def gather_nd_again(grad: Tensor, index: Tensor) -> Tensor:
 
 def index_add_grad(grad: Tensor, shape: Shape, index: Tensor, axis: int, alpha: float | None) -> Tensor:
     picked = sum_to(OPS["pick"](grad, kernels.along(index.numpy(), axis, len(grad.shape))), shape)
-    return picked if alpha is None else picked * alpha
+    return picked if alpha is None else picked * np.conj(alpha)
 
 
 def index_fill_grad_x(grad: Tensor, index: Tensor, axis: int) -> Tensor:
@@ -137,42 +137,44 @@ class _Reduction:
         return values if tuple(values.shape) == lengths else OPS["expand"](values, list(lengths))
 
     def products(self, arr: Tensor, values: Tensor) -> None:
-        """The product of the others: that of all that are not 0, divided by the own one; 0 where another one is 0."""
-        old, new = arr.numpy(), values.numpy()
-        skipped = ~self.takes_part | (old == 0)
-        arr_or_1 = OPS["where"](_constant(skipped), 1.0, arr)
-        values_or_1 = OPS["where"](_constant(new == 0), 1.0, values)
-        product = _multiplied(arr_or_1, values_or_1, self.index)
-        zeros = ((old == 0) & self.takes_part).astype(np.int64)
-        np.add.at(zeros, self.index, new == 0)
-        arr_alone = self.takes_part & (zeros - (old == 0) == 0)
-        values_alone = zeros[self.index] - (new == 0) == 0
-        self.for_arr = OPS["where"](_constant(arr_alone), product / arr_or_1, 0.0)
-        self.for_values = OPS["where"](_constant(values_alone), OPS["pick"](product, self.index) / values_or_1, 0.0)
+        """The product of the others, as one of what comes before and one of what comes after: exact at zeros, in every order."""
+        shape = tuple(arr.shape)
+        flat = np.ravel_multi_index(tuple(np.where(i < 0, i + n, i) for i, n in zip(self.index, shape, strict=True)), shape).reshape(-1)
+        rounds = _rounds(flat)
+        rows = values.reshape([-1])
+        factors = [OPS["where"](_constant(self.takes_part), arr, 1.0).reshape([-1])]
+        for now in rounds:
+            others = np.ones(arr.size, arr.dtype)
+            others[flat[now]] = 0
+            factors.append(OPS["scatter_sum"](OPS["pick"](rows, now), (flat[now],), (arr.size,)) + _constant(others))
+        one = _constant(np.ones(arr.size, arr.dtype))
+        before, after = [one], [one]
+        for left, right in zip(factors, factors[::-1], strict=True):
+            before.append(before[-1] * left)
+            after.append(after[-1] * right)
+        shares = [b * a for b, a in zip(before, after[-2::-1], strict=False)]
+        self.for_arr = OPS["where"](_constant(self.takes_part), shares[0].reshape(list(shape)), 0.0)
+        self.for_values = OPS["scatter_sum"](rows[:0], (np.zeros(0, np.int64),), (flat.size,))
+        for now, share in zip(rounds, shares[1:], strict=True):
+            self.for_values = self.for_values + OPS["scatter_sum"](OPS["pick"](share, flat[now]), (now,), (flat.size,))
+        self.for_values = self.for_values.reshape(list(self.index[0].shape))
 
 
-def _multiplied(arr: Tensor, values: Tensor, index: Index) -> Tensor:
-    """arr times all values that point to each place, one round of places without duplicates after the other."""
-    flat = np.ravel_multi_index(tuple(np.where(i < 0, i + n, i) for i, n in zip(index, arr.shape, strict=True)), arr.shape).reshape(-1)
+def _rounds(flat: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """Cut the numbers of the entries of an index into rounds in which no place occurs twice."""
     order = np.argsort(flat, kind="stable")
     found, first = np.unique(flat[order], return_index=True)
     turn = np.empty(flat.size, np.int64)
     turn[order] = np.arange(flat.size) - first[np.searchsorted(found, flat[order])]
-    rows, result = values.reshape([-1]), arr.reshape([-1])
-    for k in range(int(turn.max()) + 1 if turn.size else 0):
-        now = np.flatnonzero(turn == k)
-        others = np.ones(result.size, arr.dtype)
-        others[flat[now]] = 0
-        result = result * (OPS["scatter_sum"](OPS["pick"](rows, now), (flat[now],), (result.size,)) + _constant(others))
-    return result.reshape(list(arr.shape))
+    return [np.flatnonzero(turn == k) for k in range(int(turn.max()) + 1 if turn.size else 0)]
 
 
 def reduce_along_axis_grad_arr(grad: Tensor, arr: Tensor, indices: Tensor, values: Tensor, axis: int, reduce: str, include_self: bool,
                                broadcast: bool | None) -> Tensor:
-    return grad * _Reduction(arr, indices, values, axis, reduce, include_self, broadcast).for_arr
+    return grad * _Reduction(arr, indices, values, axis, reduce, include_self, broadcast).for_arr.conj()
 
 
 def reduce_along_axis_grad_values(grad: Tensor, arr: Tensor, indices: Tensor, values: Tensor, axis: int, reduce: str, include_self: bool,
                                   broadcast: bool | None) -> Tensor:
     share = _Reduction(arr, indices, values, axis, reduce, include_self, broadcast)
-    return _to_values(OPS["pick"](grad, share.index) * share.for_values, tuple(values.shape), broadcast)
+    return _to_values(OPS["pick"](grad, share.index) * share.for_values.conj(), tuple(values.shape), broadcast)

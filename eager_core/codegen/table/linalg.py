@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import COMPLEX, NAME, UNARY
+from .builders import COMPLEX, NAME, REAL, UNARY
 
 
 def decomposition(name: str, signature: str, doc: str, kernel: str, results: tuple[str, ...], grad: dict[str, str], formula: str,
@@ -78,8 +78,8 @@ OPS: tuple[Op, ...] = (
     # ---- norms and products -------------------------------------------------------------------------------------------------------------
     Op("p_norm", "array", "x: tensor, p: float = 2.0, axis: axes = None, keepdim: bool = False", "Norms (sum |x|^p)^(1/p) over axes; for "
        "infinite p the largest or smallest |x|, for 0 the number of elements that are not 0. Where there is no gradient it is 0: at "
-       "elements that are 0 and where the norm is 0. Equal largest ones share it evenly.", kernel="linalg.p_norm", public=False,
-       method=False,
+       "elements that are 0 and where the norm is 0. Equal largest ones share it evenly.", kernel="linalg.p_norm", result=REAL,
+       public=False, method=False,
        grad={"x": "linalg.p_norm_grad(grad, x, out, p, axis, keepdim)"}, formula="grad sign(x) (|x| / out)^(p-1)"),
     Op("renorm", "array", "x: tensor, p: float, axis: int, max_norm: float", "Slices along an axis whose p-norm is above max_norm, scaled "
        "down to it; the others as they are.", kernel="linalg.renorm", inplace=True,
