@@ -111,7 +111,7 @@ SCALE_COMPLEX(complex64, eager_c64, float) SCALE_COMPLEX(complex128, eager_c128,
 #define REAL_GRADIENTS(NAME, T) \
     GRADIENT(tanh_grad_##NAME, T, y = g * (1 - o * o);) \
     GRADIENT(sigmoid_grad_##NAME, T, y = g * o * (1 - o);) \
-    GRADIENT(relu_grad_##NAME, T, y = g * (o > 0 ? (T)1 : (T)0);) \
+    GRADIENT(relu_grad_##NAME, T, y = o > 0 ? g : (T)0;) \
     GRADIENT(rsqrt_grad_##NAME, T, y = (T)-0.5 * g * o * o * o;) \
     GRADIENT(sqrt_grad_##NAME, T, y = (T)0.5 * g / o;) \
     GRADIENT(reciprocal_grad_##NAME, T, y = -g * o * o;) \
