@@ -1,4 +1,6 @@
 """Runs a graph backwards: iteratively, every node once and after all its consumers (S9)."""
+import os
+
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -63,6 +65,18 @@ cdef void _unlock() noexcept:
     global _committing
     _committing = 0
     PyThread_release_lock(_commit_lock)
+
+
+def _renew_lock_after_fork():
+    """In a child, the thread that was in the middle of a commit does not exist, and would never give the lock back."""
+    global _commit_lock, _committing
+    if _committing != PyThread_get_thread_ident():
+        _commit_lock = PyThread_allocate_lock()
+        _committing = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock_after_fork)
 
 
 # ---- one pass --------------------------------------------------------------------------------------------------------------------------
@@ -350,9 +364,10 @@ cdef class Run:
         cdef TensorBase g
         cdef PyObject *old
         cdef list hooks
-        if None in [(<Hook>h).function for h in node.hooks]:
-            node.hooks[:] = [h for h in node.hooks if (<Hook>h).function is not None]
-        hooks = [(<Hook>h).function for h in node.hooks if (<Hook>h).slot == slot]
+        hooks = [h for h in node.hooks if (<Hook>h).function is not None]
+        if len(hooks) < len(node.hooks):
+            node.hooks[:] = hooks
+        hooks = [(<Hook>h).function for h in hooks if (<Hook>h).slot == slot]
         if not hooks:
             return 0
         if not exclusive(self.slots[at].dense):
@@ -621,8 +636,8 @@ cdef class Run:
         return 0
 
     cdef object private(self, PyObject *g):
-        """A gradient that shares memory with nothing a user can see (S9.7, S9.19)."""
-        if exclusive(g):
+        """A gradient that shares memory with nothing a user can see (S9.7, S9.19), and no history either unless it was asked for (S9.8)."""
+        if exclusive(g) and (self.create_graph or not wants_grad(<TensorBase>g)):
             return <object>g
         return call_1(OP_ASSIGN, <TensorBase>g)
 

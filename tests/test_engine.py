@@ -394,6 +394,49 @@ def test_a_hook_that_answers_wrongly(answer, on_leaf):
     assert x.grad is None
 
 
+def test_a_hook_that_compares_in_its_own_way():
+    """S9.11: hooks are told apart from removed ones by identity; what their ``==`` does is none of the engine's business."""
+    class Doubles:
+        __hash__ = None
+
+        def __call__(self, g):
+            return g * 2.0
+
+        def __eq__(self, other):
+            raise ValueError("not to be compared")
+
+    x = leaf([1.0])
+    x.register_hook(Doubles())
+    (x * 3.0).sum().backward()
+    close(x.grad, [6])
+
+
+@pytest.mark.parametrize("on_leaf", [True, False])
+def test_a_hooks_answer_with_a_history_leaves_it_behind(on_leaf):
+    """S9.8, S9.15: without create_graph a gradient is a constant, whatever a hook has recorded or asked for."""
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    y = x * 1.0
+
+    def recorded(g):
+        with paddle.enable_grad():
+            return g * w
+
+    def flagged(g):
+        g.stop_gradient = False
+
+    for hook, want in ((recorded, [15, 20]), (flagged, [5, 5])):
+        handle = (x if on_leaf else y).register_hook(hook)
+        (found,) = paddle.grad((y * 5.0).sum(), x, retain_graph=True)
+        assert found.stop_gradient and found.is_leaf
+        close(found, want)
+        (y * 5.0).sum().backward(retain_graph=True)
+        assert x.grad.stop_gradient and x.grad.is_leaf
+        close(x.grad, want)
+        x.grad.zero_()
+        x.grad = None
+        handle.remove()
+
+
 def test_removing_hooks():
     """S9.11: True, then False; during a run it takes effect for the next."""
     x = leaf([1.0])
