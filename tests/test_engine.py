@@ -336,6 +336,32 @@ def test_a_hidden_history_keeps_its_shape_under_no_grad():
     close(x.grad, [3, 3])
 
 
+def test_a_graph_from_before_a_constant_was_reshaped():
+    """S9.10: it accumulates into a leaf that has another shape now."""
+    t = leaf([[1.0, 2.0, 3.0]])
+    old = (t * 5.0).sum()
+    t.stop_gradient = True
+    t.reshape_([3])
+    with pytest.raises(ValueError, match="changed its shape"):
+        old.backward()
+    assert t.grad is None
+
+
+@pytest.mark.parametrize("method", ["transpose_", "t_", "reshape_", "unsqueeze_"])
+def test_the_shape_of_a_constant_with_history_cannot_change_under_no_grad(method):
+    """S3.7, S8.7: the history may come back, and would take the gradient of a square matrix for that of its transpose."""
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    y = x * 1.0
+    y.stop_gradient = True
+    arguments = {"transpose_": ([1, 0],), "t_": (), "reshape_": ([4],), "unsqueeze_": (0,)}[method]
+    with paddle.no_grad(), pytest.raises(RuntimeError, match="history cannot change under no_grad"):
+        getattr(y, method)(*arguments)
+    assert y.shape == [2, 2] and y.inplace_version == 0
+    y.stop_gradient = False
+    (y * const([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+    close(x.grad, [[1, 2], [3, 4]])
+
+
 def test_pieces_and_a_changed_grad():
     """S9.10, S9.22: a sum of slices is accumulated piece by piece; the `.grad` they go into may be gone or another by then."""
     x = leaf()
