@@ -609,7 +609,7 @@ cdef class Run:
         cdef object whole = cell.grad
         cdef TensorBase into
         if whole is None:                # a hook has taken it away since
-            whole = zeros(cell.out_layout, cell.out_dtype)
+            whole = cell.grad = zeros(cell.out_layout, cell.out_dtype)
         into = <TensorBase>whole
         if not into.layout.contiguous or into.dtype != cell.out_dtype:
             into = zeros(cell.out_layout, cell.out_dtype)
@@ -617,21 +617,20 @@ cdef class Run:
             call_2_in_place(OP_ADD, region_view(into, <Layout>region, offset), <TensorBase>piece)
         if into is not whole:
             call_2_in_place(OP_ADD, <TensorBase>whole, into)
-        cell.grad = whole
         return 0
 
     cdef int commit_one(self, AccumulationNode cell, PyObject **gradient) except -1:
+        cdef TensorBase before = <TensorBase>cell.grad           # another thread may clear .grad while the kernel runs
         if type(<object>gradient[0]) is list:
             self.commit_pieces(cell, <list>gradient[0])
-        elif cell.grad is None:
+        elif before is None:
             cell.grad = self.private(gradient[0])
         elif self.create_graph:
-            cell.grad = call_2(OP_ADD, <TensorBase>cell.grad, <TensorBase>gradient[0])
-        elif add_same(<TensorBase>cell.grad, <TensorBase>gradient[0]):
-            bump_region((<TensorBase>cell.grad).storage, (<TensorBase>cell.grad).data, (<TensorBase>cell.grad).layout,
-                        DTYPES[(<TensorBase>cell.grad).dtype].itemsize)
+            cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
+        elif add_same(before, <TensorBase>gradient[0]):
+            bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize)
         else:
-            call_2_in_place(OP_ADD, <TensorBase>cell.grad, <TensorBase>gradient[0])
+            call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])
         Py_CLEAR(gradient[0])
         return 0
 
@@ -644,7 +643,7 @@ cdef class Run:
 
 # ---- the two doors ---------------------------------------------------------------------------------------------------------------------
 
-cdef int _seed(Run run, TensorBase root, GradNode node, object given, int k) except -1:
+cdef int _seed(Run run, TensorBase root, GradNode node, int slot, object given, int k) except -1:
     cdef TensorBase seed
     if given is None:
         seed = ones(root.layout, root.dtype)
@@ -655,7 +654,7 @@ cdef int _seed(Run run, TensorBase root, GradNode node, object given, int k) exc
         if not same_shape(seed.layout, root.layout):
             raise ValueError(f"(InvalidArgument) Tensor shape not match, Tensor of grad_tensor [ {seed._name} ] with shape "
                              f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
-    return run.deliver(None, node, root.slot, seed)
+    return run.deliver(None, node, slot, seed)
 
 
 cdef int _run(Run run, tuple tensors, object seeds) except -1:
@@ -664,8 +663,12 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
     cdef GradNode node
     cdef bint before
     cdef int k
+    cdef list nodes = [], slots = []     # a root may be written, by another thread, before its turn to be seeded comes
     for k in range(len(tensors)):
-        node = gradient_edge(<TensorBase>tensors[k])
+        t = <TensorBase>tensors[k]
+        node = gradient_edge(t)
+        nodes.append(node)
+        slots.append(t.slot)
         if node is not None and run.find(<PyObject *>node) < 0:
             run.number(<PyObject *>node)
     if run.n_states == 0:
@@ -677,10 +680,9 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
         if run.partial:
             run.mark_needed()
         for k in range(len(tensors)):
-            t = <TensorBase>tensors[k]
-            node = gradient_edge(t)
+            node = <GradNode>nodes[k]
             if node is not None:
-                _seed(run, t, node, None if seeds is None else seeds[k], k)
+                _seed(run, <TensorBase>tensors[k], node, slots[k], None if seeds is None else seeds[k], k)
         run.execute()
         if not run.partial:
             run.commit()

@@ -13,7 +13,7 @@ from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, row_l
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, OpCall, eager_cast_loop, keep, op_name, register_rule
 from eager_core.rules_common cimport check_kind, may_share, promoted, put_number, same_elements, target_of
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name
-from eager_core.tracer cimport begin_plan, contiguous_copy, plan_constant, plan_tensor
+from eager_core.tracer cimport begin_plan, copy_for_rule, plan_constant, plan_tensor
 
 cdef enum:
     MOST_NESTED = 64             # lists in an index: NumPy's own limit of axes
@@ -97,8 +97,8 @@ cdef object _plain_slice(object item):
 cdef object basic_index(object index):
     """The index in ints, slices of ints, None and ellipsis only, or None if it is an advanced one.
 
-    Objects are asked for their ``__index__`` here, once, before anything is known of the tensor: whatever such a method does, it cannot come
-    between the tensor's shape and its memory, and a region is the same each time it is worked out.
+    Objects are asked for their ``__index__`` here, once, before anything is known of the tensor: whatever such a method does, it cannot
+    come between the tensor's shape and its memory, and a region is the same each time it is worked out.
     """
     if type(index) is int:
         return index
@@ -218,7 +218,7 @@ cdef TensorBase _fit_value(OpCall *c, TensorBase value, TensorBase part):
             invalid_argument(f"{op_name(c)}(): a value of shape {shape_text(old)} cannot be broadcast to the region of shape "
                              f"{shape_text(part.layout)}")
     if may_share(value, part) and not same_elements(value, part):
-        value = contiguous_copy(value, part.dtype)
+        value = copy_for_rule(value, part.dtype)
         keep(c, value)
     return value
 

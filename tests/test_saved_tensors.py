@@ -747,7 +747,7 @@ def test_s5_12_the_node_of_a_saved_input_lives_as_long_as_its_consumer():
     np.testing.assert_allclose(second.numpy(), 2 * np.cos(at ** 2) - 4 * at ** 2 * np.sin(at ** 2), rtol=1e-12)
 
 
-# ---- attributes that are objects -----------------------------------------------------------------------------------------------------------
+# ---- attributes that are objects ---------------------------------------------------------------------------------------------------------
 
 def _index(make, change):
     """index_put at 0 and 1: the gradient of those elements goes to the values, whatever becomes of the index afterwards."""
