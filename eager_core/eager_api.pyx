@@ -235,13 +235,15 @@ cdef class Tensor(TensorBase):
         self._name = ""
 
     def __init__(self, data=None, stop_gradient=True, str name=""):
-        cdef TensorBase made
+        cdef TensorBase made = None
         if self.layout.numel or self.root is not None or not is_leaf(self) or self.accumulator is not None:
             raise RuntimeError("(PermissionDenied) this tensor is initialised already; use set_value() or copy_() to change its elements")
         if data is not None:
             made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)
             if made is None:
                 invalid_type(f"Tensor(): cannot make a tensor of {type_name(data)}")
+        _check_flag(stop_gradient, self.dtype if made is None else made.dtype)
+        if made is not None:
             self.storage = made.storage
             self.layout = made.layout
             self.data = made.data
@@ -749,14 +751,19 @@ cdef class Tensor(TensorBase):
         return binary(op, self, other, False)
 
 
+cdef int _check_flag(object value, int dtype) except -1:
+    if type(value) is not bool:
+        invalid_type(f"argument (position 1) must be bool, but got {type_name(value)}")
+    if value is False and dtype < EAGER_FLOAT32:
+        invalid_argument(f"a tensor of dtype {DTYPES[dtype].name.decode()} cannot require grad: only floating point and complex can. "
+                         "Give floats, or a dtype")
+    return 0
+
+
 cdef int _set_stop_gradient(TensorBase t, object value) except -1:
     """S3.7, S3.8. On a view: True makes it a constant whatever its root is; False on a view of a constant makes it a leaf of its own."""
     cdef TensorBase root
-    if type(value) is not bool:
-        invalid_type(f"argument (position 1) must be bool, but got {type_name(value)}")
-    if value is False and t.dtype < EAGER_FLOAT32:
-        invalid_argument(f"a tensor of dtype {DTYPES[t.dtype].name.decode()} cannot require grad: only floating point and complex can. "
-                         "Give floats, or a dtype")
+    _check_flag(value, t.dtype)
     if t.root is None:
         t._stop_gradient = value
         return 0

@@ -1,4 +1,4 @@
-"""Threads that change, at any moment, what another thread is working with. The numbers may be those of either order; the process lives (S9.23)."""
+"""Threads that change, at any moment, what another thread works with. The numbers are those of either order; the process lives (S9.23)."""
 from test_lifetime import in_fresh_process
 
 RACE = """
