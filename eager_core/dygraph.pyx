@@ -9,7 +9,7 @@ from eager_core._generated.op_ids cimport OP_ASSIGN
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32
 from eager_core.eager_utils cimport (
     check_inplace, compute_require_grad, forget_history, gradient_edge, make_view, move_capture, record_region_write, record_write,
-    replace_history, root_of, view_node,
+    region_in_root, replace_history, root_of, view_node,
 )
 from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
@@ -104,6 +104,7 @@ cdef GradNode _begin_node(OpCall *c):
     cdef TensorBase x
     cdef int i, source, slot
     cdef uint32_t wanted = 0
+    cdef bint held = False
     for i in range(c.n):
         if c.x[i] != NULL and (c.row.n_tensors < 0 or c.row.differentiable >> i & 1):
             x = <TensorBase>c.x[i]
@@ -139,10 +140,22 @@ cdef GradNode _begin_node(OpCall *c):
             save_meta(node, i, x, source & ~META_ONLY)
         elif c.inplace and (source == 0 or may_share(x, <TensorBase>c.x[0])):
             # S6.3, S6.5: the kernel is about to overwrite it. The copy keeps the old history: that of the node's own edge.
+            if not held:
+                _hold_memory(c)
+                held = True
             save_tensor(node, i, contiguous_copy(x, x.dtype), source)
         else:
             save_tensor(node, i, x, source)
     return node
+
+
+cdef int _hold_memory(OpCall *c) except -1:
+    """The call is planned; a thread that rebinds a tensor's memory while a copy is made must not take it away from the kernel."""
+    cdef int i
+    for i in range(min(c.n, 3)):
+        if c.x[i] != NULL:
+            keep(c, (<TensorBase>c.x[i]).storage)
+    return 0
 
 
 cdef int _keep_attributes(OpCall *c, GradNode node) except -1:
@@ -209,7 +222,7 @@ cdef int _record_setitem(OpCall *c, GradNode value_edge, int value_slot, GradNod
         region = <Layout>c.region
         offset = c.region_offset
     else:
-        offset = (part.data - root.data) // DTYPES[part.dtype].itemsize
+        region_in_root(part, root, &offset)
     return record_region_write(root, region, offset, value_edge, value_slot, before, before_slot)
 
 

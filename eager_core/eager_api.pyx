@@ -17,7 +17,7 @@ from eager_core.kernel_tables cimport register_ufuncs
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_VIEW, OpCall, begin_call, eager_op_row, keep, op_row, register_rows, release_call
 from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
-from eager_core.rules_index cimport is_basic, numpy_index
+from eager_core.rules_index cimport basic_index, numpy_index
 from eager_core.storage cimport allocate, bump_all
 from eager_core.rules_common cimport number_of
 from eager_core.tensor cimport alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
@@ -152,8 +152,9 @@ cdef TensorBase call_matmul(TensorBase left, TensorBase right):
 # ---- reading and writing by index ------------------------------------------------------------------------------------------------------
 
 cdef object get_item(TensorBase x, object index):
-    if is_basic(index):
-        return call_object(OP_GETITEM, x, None, index)
+    basic = basic_index(index)
+    if basic is not None:
+        return call_object(OP_GETITEM, x, None, basic)
     return call_object(OP_PICK, x, None, numpy_index(index))
 
 
@@ -170,13 +171,12 @@ cdef bint holds_history(object value, int depth=0) except -1:
 
 cdef int set_item(TensorBase x, object index, object value) except -1:
     cdef OpCall c
-    cdef bint basic = is_basic(index)
+    cdef object plain = basic_index(index)
+    cdef bint basic = plain is not None
     begin_call(&c, op_row(OP_SETITEM if basic else OP_PUT), True)
     try:
         c.x[0] = <PyObject *>x
-        if not basic:
-            index = numpy_index(index)
-        c.attrs[0].o = keep(&c, index)
+        c.attrs[0].o = keep(&c, plain if basic else numpy_index(index))
         if not put_operand(&c, 1, value):
             if grad_enabled() and holds_history(value):
                 invalid_argument("a list of tensors that require grad cannot be assigned to elements of a Tensor: it would be read as "
@@ -235,13 +235,15 @@ cdef class Tensor(TensorBase):
         self._name = ""
 
     def __init__(self, data=None, stop_gradient=True, str name=""):
-        cdef TensorBase made
+        cdef TensorBase made = None
         if self.layout.numel or self.root is not None or not is_leaf(self) or self.accumulator is not None:
             raise RuntimeError("(PermissionDenied) this tensor is initialised already; use set_value() or copy_() to change its elements")
         if data is not None:
             made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)
             if made is None:
                 invalid_type(f"Tensor(): cannot make a tensor of {type_name(data)}")
+        _check_flag(stop_gradient, self.dtype if made is None else made.dtype)
+        if made is not None:
             self.storage = made.storage
             self.layout = made.layout
             self.data = made.data
@@ -749,14 +751,19 @@ cdef class Tensor(TensorBase):
         return binary(op, self, other, False)
 
 
+cdef int _check_flag(object value, int dtype) except -1:
+    if type(value) is not bool:
+        invalid_type(f"argument (position 1) must be bool, but got {type_name(value)}")
+    if value is False and dtype < EAGER_FLOAT32:
+        invalid_argument(f"a tensor of dtype {DTYPES[dtype].name.decode()} cannot require grad: only floating point and complex can. "
+                         "Give floats, or a dtype")
+    return 0
+
+
 cdef int _set_stop_gradient(TensorBase t, object value) except -1:
     """S3.7, S3.8. On a view: True makes it a constant whatever its root is; False on a view of a constant makes it a leaf of its own."""
     cdef TensorBase root
-    if type(value) is not bool:
-        invalid_type(f"argument (position 1) must be bool, but got {type_name(value)}")
-    if value is False and t.dtype < EAGER_FLOAT32:
-        invalid_argument(f"a tensor of dtype {DTYPES[t.dtype].name.decode()} cannot require grad: only floating point and complex can. "
-                         "Give floats, or a dtype")
+    _check_flag(value, t.dtype)
     if t.root is None:
         t._stop_gradient = value
         return 0

@@ -1,4 +1,6 @@
 """Runs a graph backwards: iteratively, every node once and after all its consumers (S9)."""
+import os
+
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -63,6 +65,18 @@ cdef void _unlock() noexcept:
     global _committing
     _committing = 0
     PyThread_release_lock(_commit_lock)
+
+
+def _renew_lock_after_fork():
+    """In a child, the thread that was in the middle of a commit does not exist, and would never give the lock back."""
+    global _commit_lock, _committing
+    if _committing != PyThread_get_thread_ident():
+        _commit_lock = PyThread_allocate_lock()
+        _committing = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock_after_fork)
 
 
 # ---- one pass --------------------------------------------------------------------------------------------------------------------------
@@ -352,9 +366,10 @@ cdef class Run:
         cdef TensorBase g
         cdef PyObject *old
         cdef list hooks
-        if None in [(<Hook>h).function for h in node.hooks]:
-            node.hooks[:] = [h for h in node.hooks if (<Hook>h).function is not None]
-        hooks = [(<Hook>h).function for h in node.hooks if (<Hook>h).slot == slot]
+        hooks = [h for h in node.hooks if (<Hook>h).function is not None]
+        if len(hooks) < len(node.hooks):
+            node.hooks[:] = hooks
+        hooks = [(<Hook>h).function for h in hooks if (<Hook>h).slot == slot]
         if not hooks:
             return 0
         if not exclusive(self.slots[at].dense):
@@ -596,7 +611,7 @@ cdef class Run:
         cdef object whole = cell.grad
         cdef TensorBase into
         if whole is None:                # a hook has taken it away since
-            whole = zeros(cell.out_layout, cell.out_dtype)
+            whole = cell.grad = zeros(cell.out_layout, cell.out_dtype)
         into = <TensorBase>whole
         if not into.layout.contiguous or into.dtype != cell.out_dtype:
             into = zeros(cell.out_layout, cell.out_dtype)
@@ -604,34 +619,33 @@ cdef class Run:
             call_2_in_place(OP_ADD, region_view(into, <Layout>region, offset), <TensorBase>piece)
         if into is not whole:
             call_2_in_place(OP_ADD, <TensorBase>whole, into)
-        cell.grad = whole
         return 0
 
     cdef int commit_one(self, AccumulationNode cell, PyObject **gradient) except -1:
+        cdef TensorBase before = <TensorBase>cell.grad           # another thread may clear .grad while the kernel runs
         if type(<object>gradient[0]) is list:
             self.commit_pieces(cell, <list>gradient[0])
-        elif cell.grad is None:
+        elif before is None:
             cell.grad = self.private(gradient[0])
         elif self.create_graph:
-            cell.grad = call_2(OP_ADD, <TensorBase>cell.grad, <TensorBase>gradient[0])
-        elif add_same(<TensorBase>cell.grad, <TensorBase>gradient[0]):
-            bump_region((<TensorBase>cell.grad).storage, (<TensorBase>cell.grad).data, (<TensorBase>cell.grad).layout,
-                        DTYPES[(<TensorBase>cell.grad).dtype].itemsize)
+            cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
+        elif add_same(before, <TensorBase>gradient[0]):
+            bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize)
         else:
-            call_2_in_place(OP_ADD, <TensorBase>cell.grad, <TensorBase>gradient[0])
+            call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])
         Py_CLEAR(gradient[0])
         return 0
 
     cdef object private(self, PyObject *g):
-        """A gradient that shares memory with nothing a user can see (S9.7, S9.19)."""
-        if exclusive(g):
+        """A gradient that shares memory with nothing a user can see (S9.7, S9.19), and no history either unless it was asked for (S9.8)."""
+        if exclusive(g) and (self.create_graph or not wants_grad(<TensorBase>g)):
             return <object>g
         return call_1(OP_ASSIGN, <TensorBase>g)
 
 
 # ---- the two doors ---------------------------------------------------------------------------------------------------------------------
 
-cdef int _seed(Run run, TensorBase root, GradNode node, object given, int k) except -1:
+cdef int _seed(Run run, TensorBase root, GradNode node, int slot, object given, int k) except -1:
     cdef TensorBase seed
     if given is None:
         seed = ones(root.layout, root.dtype)
@@ -642,7 +656,7 @@ cdef int _seed(Run run, TensorBase root, GradNode node, object given, int k) exc
         if not same_shape(seed.layout, root.layout):
             raise ValueError(f"(InvalidArgument) Tensor shape not match, Tensor of grad_tensor [ {seed._name} ] with shape "
                              f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
-    return run.deliver(None, node, root.slot, seed)
+    return run.deliver(None, node, slot, seed)
 
 
 cdef int _run(Run run, tuple tensors, object seeds) except -1:
@@ -651,8 +665,12 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
     cdef GradNode node
     cdef bint before
     cdef int k
+    cdef list nodes = [], slots = []     # a root may be written, by another thread, before its turn to be seeded comes
     for k in range(len(tensors)):
-        node = gradient_edge(<TensorBase>tensors[k])
+        t = <TensorBase>tensors[k]
+        node = gradient_edge(t)
+        nodes.append(node)
+        slots.append(t.slot)
         if node is not None and run.find(<PyObject *>node) < 0:
             run.number(<PyObject *>node)
     if run.n_states == 0:
@@ -664,10 +682,9 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
         if run.partial:
             run.mark_needed()
         for k in range(len(tensors)):
-            t = <TensorBase>tensors[k]
-            node = gradient_edge(t)
+            node = <GradNode>nodes[k]
             if node is not None:
-                _seed(run, t, node, None if seeds is None else seeds[k], k)
+                _seed(run, <TensorBase>tensors[k], node, slots[k], None if seeds is None else seeds[k], k)
         run.execute()
         if not run.partial:
             run.commit()

@@ -9,12 +9,16 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from eager_core.dtypes cimport numpy_dtype
+from eager_core.errors cimport invalid_argument
 from eager_core.op cimport (
     FAMILY_ARRAY, FAMILY_BROADCAST, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER,
     PARAM_OBJECT, keep, op_name, register_rule,
 )
 from eager_core.rules_common cimport number_of, result
 from eager_core.tensor cimport TensorBase, adopt_array, as_array, copy_of_array, is_tensor
+
+cdef enum:
+    MOST_NESTED = 64             # lists in an argument: NumPy's own limit of axes
 
 cdef list _functions = []       # a name until it is first used
 cdef object _find
@@ -38,20 +42,25 @@ cdef list _attributes(OpCall *c):
     cdef int i
     for i in range(c.row.n_params):
         if c.row.params[i].kind == PARAM_OBJECT and c.attrs[c.row.params[i].slot].o != NULL:
-            c.attrs[c.row.params[i].slot].o = keep(c, _frozen(<object>c.attrs[c.row.params[i].slot].o))
+            c.attrs[c.row.params[i].slot].o = keep(c, _frozen(<object>c.attrs[c.row.params[i].slot].o, 0))
     return [_value(c, c.row.params[i].slot, c.row.params[i].kind) for i in range(c.row.n_params)
             if PARAM_FLOAT <= c.row.params[i].kind < PARAM_IGNORED]
 
 
-cdef object _frozen(object value):
-    """What the caller may change later becomes a copy, at any depth: backward must use it as it was. Tensors become arrays."""
+cdef object _frozen(object value, int depth):
+    """What the caller may change later becomes a copy, at any depth: backward must use it as it was. Tensors become arrays, and so does
+    whatever NumPy would read its elements from."""
+    if value is None or value is Ellipsis or isinstance(value, (int, float, complex, str, slice, np.generic)):
+        return value
     if is_tensor(value):
         return as_array(<TensorBase>value, False).copy()
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if type(value) is list or type(value) is tuple:
-        return type(value)([_frozen(item) for item in value])
-    return value
+    if isinstance(value, (list, tuple)):
+        if depth == MOST_NESTED:
+            invalid_argument(f"an argument is nested more than {MOST_NESTED} deep")
+        items = [_frozen(item, depth + 1) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    array = np.array(value)
+    return array if array.dtype.kind in "biufc" else value
 
 
 cdef object _value(OpCall *c, int k, int kind):

@@ -14,7 +14,7 @@ from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport contiguous_layout, overlaps_itself, same_layout, same_shape, shape_text
 from eager_core.op cimport FAMILY_SETITEM, JOB_PYTHON, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_own_loop, keep, op_name
 from eager_core.tensor cimport empty_tensor
-from eager_core.tracer cimport contiguous_copy
+from eager_core.tracer cimport copy_for_rule
 
 
 cdef Kernel find_kernel(OpCall *c, int dtype) noexcept:
@@ -112,7 +112,7 @@ cdef TensorBase operand(OpCall *c, int i, int dtype):
     """S7.5: an operand that overlaps the target in another order counts as it was before the write."""
     cdef TensorBase t = <TensorBase>c.x[i]
     if t.dtype != dtype or (c.inplace and i > 0 and c.stage == NULL and may_share(t, target_of(c)) and not same_elements(t, target_of(c))):
-        t = contiguous_copy(t, dtype)
+        t = copy_for_rule(t, dtype)
         keep(c, t)
     return t
 

@@ -1,2 +1,2 @@
-cdef bint is_basic(object index) except -1
-cdef object numpy_index(object index)
+cdef object basic_index(object index)
+cdef object numpy_index(object index, int depth=*)

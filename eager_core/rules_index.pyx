@@ -1,4 +1,6 @@
 """Rules of reading and writing by index: basic indexes are views and regions, all others go through NumPy."""
+import operator
+
 import numpy as np
 from cpython.ref cimport Py_INCREF
 from cpython.object cimport PyObject
@@ -11,7 +13,10 @@ from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, row_l
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, OpCall, eager_cast_loop, keep, op_name, register_rule
 from eager_core.rules_common cimport check_kind, may_share, promoted, put_number, same_elements, target_of
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name
-from eager_core.tracer cimport begin_plan, contiguous_copy, plan_constant, plan_tensor
+from eager_core.tracer cimport begin_plan, copy_for_rule, plan_constant, plan_tensor
+
+cdef enum:
+    MOST_NESTED = 64             # lists in an index: NumPy's own limit of axes
 
 
 cdef extern from "Python.h":
@@ -64,15 +69,48 @@ cdef bint _is_int(object item) except -1:
 
 
 cdef object _plain(object item):
-    """A 0-d integer tensor or array is an integer; everything else stays."""
+    """A 0-d integer tensor or array, or a NumPy integer, is an int, and so are the ends of a slice; everything else stays."""
     cdef TensorBase t
+    if type(item) is slice:
+        return _plain_slice(item)
     if is_tensor(item):
         t = <TensorBase>item
         if t.layout.ndim == 0 and DTYPES[t.dtype].kind == KIND_INT:
             return int(as_array(t, False)[()])
     elif isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
         return int(item)
+    elif _is_int(item):
+        return operator.index(item)
     return item
+
+
+cdef inline bint _is_plain_end(object end) noexcept:
+    return end is None or type(end) is int
+
+
+cdef object _plain_slice(object item):
+    if _is_plain_end(item.start) and _is_plain_end(item.stop) and _is_plain_end(item.step):
+        return item
+    return slice(*[end if _is_plain_end(end) else operator.index(end) for end in (item.start, item.stop, item.step)])
+
+
+cdef object basic_index(object index):
+    """The index in ints, slices of ints, None and ellipsis only, or None if it is an advanced one.
+
+    Objects are asked for their ``__index__`` here, once, before anything is known of the tensor: whatever such a method does, it cannot
+    come between the tensor's shape and its memory, and a region is the same each time it is worked out.
+    """
+    if type(index) is int:
+        return index
+    if type(index) is slice:
+        return _plain_slice(index)
+    items = []
+    for item in index if type(index) is tuple else (index,):
+        item = _plain(item)
+        if not (item is None or item is Ellipsis or type(item) is slice or _is_int(item)):
+            return None
+        items.append(item)
+    return tuple(items)
 
 
 cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
@@ -126,21 +164,23 @@ cdef Layout basic_region(Layout source, object index, Py_ssize_t *offset):
     return strided_layout(r.ndim, r.dims, r.strides)
 
 
-cdef object numpy_index(object index):
+cdef object numpy_index(object index, int depth=0):
     """An advanced index for NumPy, checked; the rule of array operators copies it."""
+    if depth > MOST_NESTED:
+        out_of_range(f"the lists of an index are nested more than {MOST_NESTED} deep")
     if type(index) is tuple:
-        return tuple([numpy_index(item) for item in index])
+        return tuple([numpy_index(item, depth + 1) for item in index])
     if is_tensor(index):
         return as_array(<TensorBase>index, False)
     if isinstance(index, (np.ndarray, list)):
-        array = np.asarray(index) if not isinstance(index, list) else np.array([numpy_index(item) for item in index])
+        array = np.asarray(index) if not isinstance(index, list) else np.array([numpy_index(item, depth + 1) for item in index])
         if array.size == 0 and isinstance(index, list):
             array = array.astype(np.int64)
         if array.dtype.kind not in "iub":
             out_of_range(f"index arrays must be of integers or bool, but got dtype {array.dtype}")
         return array
     if index is None or index is Ellipsis or isinstance(index, (int, np.integer, np.bool_, slice)):
-        return index
+        return _plain(index)
     out_of_range(f"an index must be ints, slices, None, ..., or integer or bool arrays and tensors, but got {type_name(index)}")
 
 
@@ -158,17 +198,6 @@ cdef int rule_getitem(OpCall *c) except -1:
         Py_INCREF(layout)
         c.region = <PyObject *>layout
     return 0
-
-
-cdef bint is_basic(object index) except -1:
-    """Whether an index is made of ints, slices, None and ellipsis only."""
-    if type(index) is int or type(index) is slice:
-        return True
-    for item in index if type(index) is tuple else (index,):
-        item = _plain(item)
-        if not (item is None or item is Ellipsis or _is_int(item) or type(item) is slice):
-            return False
-    return True
 
 
 cdef TensorBase _fit_value(OpCall *c, TensorBase value, TensorBase part):
@@ -189,7 +218,7 @@ cdef TensorBase _fit_value(OpCall *c, TensorBase value, TensorBase part):
             invalid_argument(f"{op_name(c)}(): a value of shape {shape_text(old)} cannot be broadcast to the region of shape "
                              f"{shape_text(part.layout)}")
     if may_share(value, part) and not same_elements(value, part):
-        value = contiguous_copy(value, part.dtype)
+        value = copy_for_rule(value, part.dtype)
         keep(c, value)
     return value
 

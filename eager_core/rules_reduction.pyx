@@ -15,7 +15,7 @@ from eager_core.op cimport (
 )
 from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, put_double, result, writable
 from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, new_tensor
-from eager_core.tracer cimport begin_plan, contiguous_copy, plan_tensor
+from eager_core.tracer cimport begin_plan, copy_for_rule, plan_tensor
 
 cdef enum Start:                 # op table's attribute `start` of a reduction
     START_ZERO, START_ONE, START_FIRST
@@ -77,7 +77,7 @@ cdef int rule_reduction(OpCall *c) except -1:
     out = writable(c)
     if kernel.call == NULL or (mean and ufunc_loop(UFUNC_DIVIDE, dtype).call == NULL):
         return _by_numpy(c, out, mask, keepdim, count if mean else 1)
-    x = x if x.dtype == dtype else contiguous_copy(x, dtype)
+    x = x if x.dtype == dtype else copy_for_rule(x, dtype)
     keep(c, x)
     if start == START_ZERO and not mean and x.layout.contiguous and out.layout.numel == 1:
         # Everything, in one run of the loop.
@@ -233,7 +233,7 @@ cdef int rule_rows(OpCall *c) except -1:
 
 cdef TensorBase _contiguous(OpCall *c, TensorBase t, int dtype):
     if not t.layout.contiguous or t.dtype != dtype:
-        t = contiguous_copy(t, dtype)
+        t = copy_for_rule(t, dtype)
     keep(c, t)
     return t
 

@@ -5,6 +5,7 @@ from eager_core.tensor cimport TensorBase
 cdef int trace_op(OpCall *c) except -1
 cdef void run_job(Job *job) noexcept                                   # kernels outside of an operator's call
 cdef TensorBase contiguous_copy(TensorBase t, int dtype)               # new memory, no history
+cdef TensorBase copy_for_rule(TensorBase t, int dtype)                 # the same without letting other threads run
 cdef int fill(TensorBase t, double value) except -1                                           # contiguous
 cdef int copy_into(TensorBase target, TensorBase source) except -1     # source broadcasts to target; no version, no history
 

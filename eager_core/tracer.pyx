@@ -105,9 +105,7 @@ cdef void plan_constant(Job *job, int k, char *data) noexcept:
         job.plan.strides[k][i] = 0
 
 
-cdef int copy_into(TensorBase target, TensorBase source) except -1:
-    cdef Job job
-    cdef Storage first = target.storage, second = source.storage  # no-cython-lint
+cdef void _plan_copy(Job *job, TensorBase target, TensorBase source) noexcept:
     job.data = NULL
     if target.layout.contiguous and source.layout.contiguous and target.layout.numel == source.layout.numel:
         job.kind = JOB_LOOP
@@ -118,11 +116,17 @@ cdef int copy_into(TensorBase target, TensorBase source) except -1:
         job.steps[0] = DTYPES[source.dtype].itemsize
         job.steps[1] = DTYPES[target.dtype].itemsize
     else:
-        begin_plan(&job, target.layout, 2)
+        begin_plan(job, target.layout, 2)
         job.plan.loop = eager_cast_loop(source.dtype, target.dtype)
         job.plan.data = NULL
-        plan_tensor(&job, 0, source)
-        plan_tensor(&job, 1, target)
+        plan_tensor(job, 0, source)
+        plan_tensor(job, 1, target)
+
+
+cdef int copy_into(TensorBase target, TensorBase source) except -1:
+    cdef Job job
+    cdef Storage first = target.storage, second = source.storage  # no-cython-lint
+    _plan_copy(&job, target, source)
     run_job(&job)
     return 0
 
@@ -144,4 +148,13 @@ cdef int fill(TensorBase t, double value) except -1:
 cdef TensorBase contiguous_copy(TensorBase t, int dtype):
     cdef TensorBase made = empty_tensor(t.layout, dtype)
     copy_into(made, t)
+    return made
+
+
+cdef TensorBase copy_for_rule(TensorBase t, int dtype):
+    """The same with the GIL kept: what a rule has read of its tensors must hold until all of the call is planned."""
+    cdef Job job
+    cdef TensorBase made = empty_tensor(t.layout, dtype)
+    _plan_copy(&job, made, t)
+    _run(&job)
     return made

@@ -307,3 +307,14 @@ def test_s2_6_no_memory(write):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True,
                           env={"PYTHONPATH": ":".join(p for p in sys.path if p), "OPENBLAS_NUM_THREADS": "1"})
     assert done.stdout.split() == ["refused", "unchanged"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", [(1,), ("no",), (False,)], ids=["number", "text", "integers that require grad"])
+def test_a_refused_second_start_changes_nothing(arguments):
+    """S2.6, S3.8: an empty tensor may be initialised, but not by halves."""
+    x = paddle.zeros([2, 0, 3], dtype="complex64")
+    view = x[:1]
+    with pytest.raises((TypeError, ValueError), match="must be bool|cannot require grad"):
+        x.__init__(np.arange(3), *arguments)
+    assert x.shape == [2, 0, 3] and x.dtype == np.complex64 and x.stop_gradient
+    assert (view * 2.0).shape == [1, 0, 3]

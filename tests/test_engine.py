@@ -336,6 +336,32 @@ def test_a_hidden_history_keeps_its_shape_under_no_grad():
     close(x.grad, [3, 3])
 
 
+def test_a_graph_from_before_a_constant_was_reshaped():
+    """S9.10: it accumulates into a leaf that has another shape now."""
+    t = leaf([[1.0, 2.0, 3.0]])
+    old = (t * 5.0).sum()
+    t.stop_gradient = True
+    t.reshape_([3])
+    with pytest.raises(ValueError, match="changed its shape"):
+        old.backward()
+    assert t.grad is None
+
+
+@pytest.mark.parametrize("method", ["transpose_", "t_", "reshape_", "unsqueeze_"])
+def test_the_shape_of_a_constant_with_history_cannot_change_under_no_grad(method):
+    """S3.7, S8.7: the history may come back, and would take the gradient of a square matrix for that of its transpose."""
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    y = x * 1.0
+    y.stop_gradient = True
+    arguments = {"transpose_": ([1, 0],), "t_": (), "reshape_": ([4],), "unsqueeze_": (0,)}[method]
+    with paddle.no_grad(), pytest.raises(RuntimeError, match="history cannot change under no_grad"):
+        getattr(y, method)(*arguments)
+    assert y.shape == [2, 2] and y.inplace_version == 0
+    y.stop_gradient = False
+    (y * const([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+    close(x.grad, [[1, 2], [3, 4]])
+
+
 def test_pieces_and_a_changed_grad():
     """S9.10, S9.22: a sum of slices is accumulated piece by piece; the `.grad` they go into may be gone or another by then."""
     x = leaf()
@@ -392,6 +418,49 @@ def test_a_hook_that_answers_wrongly(answer, on_leaf):
     with pytest.raises((TypeError, ValueError)):
         y.sum().backward()
     assert x.grad is None
+
+
+def test_a_hook_that_compares_in_its_own_way():
+    """S9.11: hooks are told apart from removed ones by identity; what their ``==`` does is none of the engine's business."""
+    class Doubles:
+        __hash__ = None
+
+        def __call__(self, g):
+            return g * 2.0
+
+        def __eq__(self, other):
+            raise ValueError("not to be compared")
+
+    x = leaf([1.0])
+    x.register_hook(Doubles())
+    (x * 3.0).sum().backward()
+    close(x.grad, [6])
+
+
+@pytest.mark.parametrize("on_leaf", [True, False])
+def test_a_hooks_answer_with_a_history_leaves_it_behind(on_leaf):
+    """S9.8, S9.15: without create_graph a gradient is a constant, whatever a hook has recorded or asked for."""
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    y = x * 1.0
+
+    def recorded(g):
+        with paddle.enable_grad():
+            return g * w
+
+    def flagged(g):
+        g.stop_gradient = False
+
+    for hook, want in ((recorded, [15, 20]), (flagged, [5, 5])):
+        handle = (x if on_leaf else y).register_hook(hook)
+        (found,) = paddle.grad((y * 5.0).sum(), x, retain_graph=True)
+        assert found.stop_gradient and found.is_leaf
+        close(found, want)
+        (y * 5.0).sum().backward(retain_graph=True)
+        assert x.grad.stop_gradient and x.grad.is_leaf
+        close(x.grad, want)
+        x.grad.zero_()
+        x.grad = None
+        handle.remove()
 
 
 def test_removing_hooks():

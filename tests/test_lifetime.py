@@ -1,5 +1,6 @@
 """Graphs of any length run, and are freed, on small stacks; nothing is left behind, and nothing is left over after errors."""
 import gc
+import os
 import subprocess
 import sys
 import textwrap
@@ -480,3 +481,35 @@ def test_threads_that_end_leave_nothing():
         round_of_threads()
     gc.collect()
     assert len(gc.get_objects()) <= objects + 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_in_the_middle_of_another_threads_commit_can_run_backward():
+    """S9.23: the lock of the commits is held by a thread that does not exist in the child."""
+    in_fresh_process("""
+        import os, signal
+        x, stop = leaf(np.ones(1_000_000)), threading.Event()
+
+        def work():
+            y = x * 2.0
+            while not stop.is_set():
+                y.backward(retain_graph=True)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        failed = 0
+        for _ in range(40):
+            child = os.fork()
+            if not child:
+                signal.alarm(20)
+                z = leaf([1.0])
+                (z * 3.0).sum().backward()
+                os._exit(z.grad.tolist() != [3.0])
+            failed += os.waitpid(child, 0)[1] != 0
+            if failed:
+                break
+        stop.set()
+        thread.join()
+        assert not failed
+        print("end")
+    """)

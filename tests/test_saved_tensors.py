@@ -745,3 +745,59 @@ def test_s5_12_the_node_of_a_saved_input_lives_as_long_as_its_consumer():
     np.testing.assert_allclose(first.numpy(), 2 * at * np.cos(at ** 2), rtol=1e-12)
     (second,) = paddle.grad(first.sum(), [x])
     np.testing.assert_allclose(second.numpy(), 2 * np.cos(at ** 2) - 4 * at ** 2 * np.sin(at ** 2), rtol=1e-12)
+
+
+# ---- attributes that are objects ---------------------------------------------------------------------------------------------------------
+
+def _index(make, change):
+    """index_put at 0 and 1: the gradient of those elements goes to the values, whatever becomes of the index afterwards."""
+    def run():
+        x, v = leaf([1.0, 2.0, 3.0]), leaf([5.0, 6.0])
+        given = make()
+        y = paddle.index_put(x, given, v)
+        change(given)
+        (y * const([10.0, 20.0, 30.0])).sum().backward()
+        return [x.grad.tolist(), v.grad.tolist()]
+    return run, [[0.0, 0.0, 30.0], [10.0, 20.0]]
+
+
+def _one_of(op, keyword, value, change, want):
+    def run():
+        x = leaf([[1.0, 2.0], [3.0, 4.0]])
+        y = op(x, **{keyword: value})
+        change(value)
+        (y * const([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+        return x.grad.tolist()
+    return run, want
+
+
+def _twos(arrays):
+    (arrays[0] if isinstance(arrays, list | tuple) else arrays)[:] = type(arrays[0])([2, 2]) if isinstance(arrays[0], list) else 2
+
+
+ATTRIBUTES = {
+    "array": _index(lambda: (np.array([0, 1]),), _twos),
+    "array alone": _index(lambda: np.array([0, 1]), lambda given: given.fill(2)),
+    "list in a tuple": _index(lambda: ([0, 1],), _twos),
+    "list of tensors": _index(lambda: [paddle.to_tensor(np.array([0, 1]))], lambda given: given.__setitem__(0, None)),
+    "tensor": _index(lambda: (paddle.to_tensor(np.array([0, 1])),), lambda given: given[0].fill_(2)),
+    "mask": _index(lambda: (np.array([True, True, False]),), lambda given: np.copyto(given[0], [False, True, True])),
+    "buffer": _index(lambda: (memoryview(bytearray(np.array([0, 1]).tobytes())).cast("q"),), lambda given: given[0].__setitem__(0, 2)),
+    "axis": _one_of(lambda x, axis: x.cumsum(axis), "axis", np.array(0), lambda axis: axis.fill(1), [[4.0, 6.0], [3.0, 4.0]]),
+    "factor": _one_of(lambda x, alpha: (x * 0.0).index_add(paddle.to_tensor(np.array([0, 1])), 0, x, alpha), "alpha", np.array(2.0),
+                      lambda alpha: alpha.fill(7.0), [[2.0, 4.0], [6.0, 8.0]]),
+}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_s5_3_an_attribute_changed_afterwards_changes_no_gradient(name):
+    """Tensors that are saved are checked; a NumPy array, a list or a buffer has no version, so what is kept is a copy."""
+    run, want = ATTRIBUTES[name]
+    assert run() == want
+
+
+def test_an_attribute_nested_without_end():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="nested"):
+        paddle.index_put(const([1.0]), endless, const([2.0]))
