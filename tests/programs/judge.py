@@ -124,7 +124,8 @@ def judge_closely(engine: Engine, program: Program, order: int = 1) -> Verdict:
 
 def _possible(program):
     try:
-        return bool(program.weights) and oracle.run(program, careful=True) is not None
+        env = oracle.run(program, careful=True)
+        return bool(program.weights) and env is not None and np.isfinite(oracle.slope(program, env))
     except (ValueError, IndexError):                                 # shapes no longer fit
         return False
 
