@@ -10,7 +10,7 @@ from .engines import Engine
 from .program import Program
 
 EXACT, REFUSED, NOT_EXPRESSIBLE = "exact", "refused", "not expressible"
-WRONG_VALUE, WRONG_GRADIENT, OTHER_ERROR, CRASH = "wrong value", "wrong gradient", "other error", "crash"
+WRONG_VALUE, WRONG_GRADIENT, OTHER_ERROR, CRASH = "wrong value", "wrong gradient", "other error", "crash or hang"
 TOLERANCE = 1e-8         # of directional derivatives that are exact to about 1e-13; a wrong gradient is off by far more
 
 
