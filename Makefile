@@ -2,13 +2,14 @@
 # make test    makes an environment, builds, runs the tests (TEST="..." for a selection)
 # make build   an editable install in .venv      make lint   ruff, mypy, cython-lint, stubtest
 # make bench   benchmarks                        make dist   sdist and wheel in dist/
+# make programs  random in-place programs on this library, and on PEERS (docs/programs.md)
 # make docs    docs/operators.md, the reference page, from the operator table
 # make debug, sanitize, coverage, profile        special builds, each in build/<name>, and what they are for
 # make clean   removes all of it
 #
 # PYTHON=...   the interpreter to start from (3.11 or newer, with its C headers).
 # STRICT=...   more compiler flags for our own code alone, e.g. -Werror.
-# PEERS="..."  extra packages for `make bench` to compare with, e.g. "torch paddlepaddle".
+# PEERS="..."  extra packages for `make bench` and `make programs` to compare with, e.g. "torch paddlepaddle".
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -33,7 +34,7 @@ REQUIREMENTS = $(BIN)/python -c 'import sys, tomllib; \
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help build demo test lint docs bench dist debug sanitize coverage profile clean
+.PHONY: help build demo test lint docs bench programs dist debug sanitize coverage profile clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -84,6 +85,10 @@ docs: build
 bench: build $(MARK)-bench
 	$(if $(PEERS),$(PIP) install -q $(PEERS))
 	$(BIN)/python benchmarks/run.py
+
+programs: build
+	$(if $(PEERS),$(PIP) install -q $(PEERS))
+	$(BIN)/python tests/compare_programs.py
 
 dist: $(MARK)-venv
 	@$(PIP) install -q build

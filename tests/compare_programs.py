@@ -79,17 +79,20 @@ def run(name, first, count, details):
 def table(verdicts):
     yield "| | programs | " + " | ".join(COLUMNS) + " | not expressible |"
     yield "|---|" + "---|" * (len(COLUMNS) + 2)
-    for name, kinds in verdicts.items():
+    for name, kinds in rows(verdicts):
         count = collections.Counter(kinds.values())
         ran = sum(count[c] for c in COLUMNS)
         shares = " | ".join(f"{count[c] / ran:.2%}" if count[c] else "0" for c in COLUMNS)
         yield f"| {name} | {ran} | {shares} | {count[NOT_EXPRESSIBLE]} |"
 
 
-def common(verdicts):
-    """The same, of programs that every engine can say."""
-    numbers = [n for n in next(iter(verdicts.values())) if all(kinds.get(n) != NOT_EXPRESSIBLE for kinds in verdicts.values())]
-    return {name: {n: kinds[n] for n in numbers} for name, kinds in verdicts.items()}
+def rows(verdicts):
+    """Each engine, and before one that cannot say everything the first engine on what it can say."""
+    first, *_ = verdicts
+    for name, kinds in verdicts.items():
+        if NOT_EXPRESSIBLE in kinds.values() and name != first:
+            yield f"{first}, on those of {name}", {n: verdicts[first][n] for n in kinds if kinds[n] != NOT_EXPRESSIBLE}
+        yield name, kinds
 
 
 def show(name, number):
@@ -122,8 +125,6 @@ def main():
             else:
                 print(f"{name}: not installed")
         print(*table(verdicts), sep="\n")
-        if len(verdicts) > 1:
-            print("\nThose that all of them can say:\n", *table(common(verdicts)), sep="\n")
 
 
 if __name__ == "__main__":

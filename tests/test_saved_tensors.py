@@ -677,6 +677,127 @@ def test_s5_13_a_long_run_is_linear_and_exact():
     np.testing.assert_allclose(v.grad.numpy(), [(plain(0.5 + 1e-6) - plain(0.5 - 1e-6)) / 2e-6], rtol=1e-6)
 
 
+# ---- S5.14: overwritten where no gradient arrives ----------------------------------------------------------------------------------------
+
+def relu_in_part(m, v):
+    y = m.exp(v) - 1.2
+    y = m.sin(y) / (m.exp(y) + 1.0)
+    z = m.exp(y)
+    z[1] = 3.0
+    return (z * z).sum()
+
+
+def first_row_of_a_product(m, v):
+    """Both saved operands are overwritten, but only one product is looked at."""
+    y = m.exp(v)
+    z = y * y
+    first = z[0] * 1.0
+    y[1:] = 0.0
+    return first * first
+
+
+def whole_result(m, v):
+    y = m.tanh(v)
+    y[...] = v
+    return (y * y).sum()
+
+
+def whole_matrix_product(m, v):
+    """No element of the product is left, so neither of its operands matters."""
+    a = m.exp(v).reshape([1, 3])
+    p = a @ a.reshape([3, 1])
+    a[...] = 2.0
+    p[...] = v[0]
+    return (p * p).sum() + (a * v).sum()
+
+
+def broadcast_operand(m, v):
+    """One element of the operand goes with a column."""
+    y = m.exp(v)
+    z = y * m.sin(v).reshape([3, 1])
+    z[:, 2] = 1.0
+    y[2] = -4.0
+    return (z * z).sum()
+
+
+def twice(m, v):
+    """A second write overwrites what the first one's operator saved, and another element of the first operator's."""
+    y = m.exp(v)
+    y[0] = 0.5
+    z = m.sin(y) * v
+    z[1] = y[2]
+    y[1] = 7.0
+    return (z * z).sum()
+
+
+@pytest.mark.parametrize("program", [relu_in_part, first_row_of_a_product, whole_result, whole_matrix_product, broadcast_operand, twice])
+def test_s5_14_a_value_overwritten_where_the_gradient_is_zero(program):
+    at = [0.3, -0.4, 0.5]
+    v = leaf(at)
+    program(paddle, v).backward()
+    np.testing.assert_allclose(v.grad.numpy(), slope(lambda a: float(program(np, a)), at), rtol=1e-7, atol=1e-8)
+
+
+def test_s5_14_what_was_written_may_be_anything():
+    """0 times the derivative at the new value would be nan for log at 0 and for a nan."""
+    for bad in (0.0, np.nan, np.inf):
+        v = leaf([0.3, 0.4, 0.5])
+        y = v * 1.0
+        z = paddle.log(y)
+        z[1] = 2.0
+        y[1] = bad
+        z.sum().backward()
+        np.testing.assert_allclose(v.grad.numpy(), [1 / 0.3, 0.0, 1 / 0.5], rtol=1e-14)
+
+
+def test_s5_14_a_gradient_that_arrives_is_never_dropped():
+    """Any gradient other than zero at an overwritten element, nan included, and the old error follows; leaves stay as they were."""
+    for weight in (1e-300, np.nan, -1.0):
+        v = leaf([0.3, 0.4, 0.5])
+        y = paddle.exp(v)
+        w = const([1.0, weight, 1.0])
+        loss = (y * w).sum()
+        y[1] = 2.0
+        with pytest.raises(RuntimeError, match=VERSION):
+            loss.backward()
+        assert v.grad is None
+    v = leaf([[0.3, 0.4], [0.5, 0.6]])
+    y = paddle.nn.functional.softmax(v)
+    z = y * 1.0
+    y[0, 0] = 2.0                                    # a row of softmax needs all of it
+    with pytest.raises(RuntimeError, match=VERSION):
+        z[:, 1].sum().backward()
+
+
+def test_s5_14_not_where_the_gradient_is_differentiated():
+    """The gradient is zero at this very point, its derivative is not: y = exp(v), loss = sum((y - c)^2) with y[1] == c[1]."""
+    def loss_and_leaf():
+        v = leaf([0.3, 0.4, 0.5])
+        y = paddle.exp(v)
+        d = y - paddle.to_tensor(y.numpy())
+        loss = (d * d).sum()
+        y[1] = 2.0
+        return loss, v
+
+    loss, v = loss_and_leaf()
+    loss.backward()
+    np.testing.assert_array_equal(v.grad.numpy(), [0.0, 0.0, 0.0])
+    loss, v = loss_and_leaf()
+    with pytest.raises(RuntimeError, match=VERSION):
+        paddle.grad(loss, v, create_graph=True)
+
+
+def test_s5_14_the_other_operand_still_gets_its_gradient():
+    v, w = leaf([0.3, 0.4, 0.5]), leaf([2.0, 3.0, 4.0])
+    y = v * 1.0
+    z = y * w
+    z[0] = 1.0
+    y[0] = 9.0
+    z.sum().backward()
+    np.testing.assert_allclose(v.grad.numpy(), [0.0, 3.0, 4.0])
+    np.testing.assert_allclose(w.grad.numpy(), [0.0, 0.4, 0.5])
+
+
 # ---- writes to tensors whose elements do not lie in C order ----------------------------------------------------------------------------
 
 def flipped(make):

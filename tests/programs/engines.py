@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from . import oracle
 from .operators import OPERATORS
 from .program import Index, Program, Statement, as_list
 
@@ -138,9 +139,13 @@ class Torch(Engine):
 class MyGrad(Engine):
     name, module, short = "mygrad", "mygrad", "mg"
     leaf_text = "mg.tensor({}, dtype='float64')"
-    constant_text = "mg.tensor({}, dtype='float64', constant=True)"
+    constant_text = leaf_text            # what it calls a constant stays one when it is written to
     refusals = ()
     refusing_types = ("InvalidBackprop", "InvalidGradient", "DisconnectedView")
+
+    def lines(self, program):
+        # The gradient of a leaf that was written is that of its new value: of the old one nobody can ask.
+        return None if oracle.writes_leaf(program) else super().lines(program)
 
     def value(self, t):
         return t.data

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import oracle
-from .operators import OPERATORS, array_index
+from .operators import OPERATORS, array_index, view_index
 from .program import Index, Program, Statement, Var
 
 SHAPES = ((4,), (2, 3), (3,), (3, 2), (2, 2), (2, 3, 2), (1,), ())
@@ -121,9 +121,9 @@ class _Maker:
         ordered = pair.memory.ordered            # else engines differ in whether a reshape copies
         options = ["item"] * 5 if shape else []
         options += ["unsqueeze"] if len(shape) < 4 else []
-        # Some engines return the operand itself when there is nothing to do: a reshape to the same shape is never drawn.
+        # Some engines return the operand itself when there is nothing to do, and a copy of a single number: such views are never drawn.
         shapes = [s for s in RESHAPED.get(pair.value.size, [(pair.value.size,)]) if s != shape]
-        options += ["reshape", "reshape"] if ordered and shapes else []
+        options += ["reshape", "reshape"] if ordered and shape and shapes else []
         options += ["flatten"] if ordered and len(shape) > 1 else []
         options += ["transpose", "swapaxes"] if len(shape) > 1 else []
         options += ["diagonal"] if len(shape) == 2 else []
@@ -137,6 +137,8 @@ class _Maker:
             "swapaxes": lambda: (0, choose.among(1, len(shape) - 1)),
             "squeeze": lambda: (choose.one([k for k, n in enumerate(shape) if n == 1]),),
         }.get(operator, tuple)()
+        if operator == "item" and not rest[0].backwards and pair.value[view_index(rest[0])].shape == shape:
+            return None
         if choose.seldom(10) and operator + "_" in OPERATORS and (operator != "transpose" or len(shape) == 2):
             return operator + "_", (x, *rest), False
         return operator, (x, *rest), True
@@ -146,7 +148,8 @@ class _Maker:
         if kind < 4:
             return choose.one(UNARY_WRITES), (x,), False
         if kind < 8:
-            return choose.one(BINARY_WRITES), (x, self.operand(self.env[x].shape)), False
+            operator = choose.one(BINARY_WRITES if self.env[x].shape else BINARY_WRITES[:-1])     # a peer cannot copy to 0 dimensions
+            return operator, (x, self.operand(self.env[x].shape)), False
         if kind == 8:
             return choose.one(("multiply_number_", "add_number_", "fill_")), (x, _number(choose)), False
         return "zero_", (x,), False

@@ -10,7 +10,7 @@ from .engines import Engine
 from .program import Program
 
 EXACT, REFUSED, NOT_EXPRESSIBLE = "exact", "refused", "not expressible"
-WRONG_VALUE, WRONG_GRADIENT, OTHER_ERROR, CRASH = "wrong value", "wrong gradient", "other error", "crash"
+WRONG_VALUE, WRONG_GRADIENT, OTHER_ERROR, CRASH = "wrong value", "wrong gradient", "other error", "crash or hang"
 TOLERANCE = 1e-8         # of directional derivatives that are exact to about 1e-13; a wrong gradient is off by far more
 
 
@@ -124,7 +124,8 @@ def judge_closely(engine: Engine, program: Program, order: int = 1) -> Verdict:
 
 def _possible(program):
     try:
-        return bool(program.weights) and oracle.run(program, careful=True) is not None
+        env = oracle.run(program, careful=True)
+        return bool(program.weights) and env is not None and np.isfinite(oracle.slope(program, env))
     except (ValueError, IndexError):                                 # shapes no longer fit
         return False
 

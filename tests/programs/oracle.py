@@ -109,6 +109,16 @@ def run(program, along=None, careful=False):
     return env
 
 
+def writes_leaf(program):
+    """In grad mode, itself or through a view."""
+    env = start(program, direction(program))
+    for s in program.statements:
+        if OPERATORS[s.operator].kind in ("write", "rebind") and not s.no_grad and env[s.args[0]].memory.leaf:
+            return True
+        execute(env, s)
+    return False
+
+
 def loss(program, env):
     return sum(float((env[name].value * w).sum()) for name, w in program.weights.items())
 
