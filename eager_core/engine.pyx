@@ -2,7 +2,6 @@
 import os
 
 cimport cython
-from cpython.exc cimport PyErr_Fetch, PyErr_GivenExceptionMatches, PyErr_Restore
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.pythread cimport (
@@ -21,10 +20,8 @@ from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
 from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, region_view, zero_region, zeros
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
-from eager_core.overwritten cimport clear_where, without_effect
 from eager_core.storage cimport bump_region
 from eager_core.tensor cimport TensorBase, alias, is_tensor, type_name, wants_grad
-from eager_core.tensor_wrapper cimport forgive
 from eager_core.unrecorded cimport add_same
 
 cdef backward_fn[1024] _backward
@@ -93,14 +90,6 @@ cdef extern from "Python.h":
 
 cdef enum:
     FEW = 8                      # nodes of a small graph: no memory is asked for
-
-
-ctypedef int (*unchecked_backward)(GradNode node, PyObject **grads, PyObject **results) noexcept    # the caller looks at the result
-
-
-cdef inline PyObject *new_reference(object o) noexcept:
-    Py_INCREF(o)
-    return <PyObject *>o
 
 
 cdef inline PyObject *edge_of(GradNode node, int i) noexcept:
@@ -499,8 +488,7 @@ cdef class Run:
                 grads[i] = self.slots[first + i].dense
             node.running += 1
             try:
-                if (<unchecked_backward>backward)(node, grads, results) < 0:
-                    self.run_where_it_matters(node, backward, grads, results, n_edges)
+                backward(node, grads, results)
                 if node.cleared:
                     freed_error(node.name())         # by another thread that ran the same graph while a kernel of ours was at work
                 # The gradient itself is not needed any more: a result that shares it may be the only holder now.
@@ -523,43 +511,6 @@ cdef class Run:
             if grads != few_grads:
                 PyMem_Free(grads)
         return 0
-
-    cdef int run_where_it_matters(self, GradNode node, backward_fn backward, PyObject **grads, PyObject **results,
-                                  int n_edges) except -1:
-        """A formula failed. If only since a saved value was overwritten where no gradient arrives, its result is known (S5.14)."""
-        cdef PyObject *kind
-        cdef PyObject *error
-        cdef PyObject *trace
-        cdef PyObject *before
-        cdef GradNode target
-        cdef int i, slot
-        PyErr_Fetch(&kind, &error, &trace)
-        # With create_graph the gradient itself is differentiated, and its derivative need not be zero where it is.
-        if not grad_enabled() and PyErr_GivenExceptionMatches(<object>kind, RuntimeError):
-            try:
-                mask = without_effect(node, grads)
-                if mask is not None:
-                    for i in range(n_edges):
-                        Py_CLEAR(results[i])
-                        if mask is True and edge_of(node, i) != NULL:
-                            target = <GradNode>edge_of(node, i)
-                            slot = edge_slot_of(node, i)
-                            results[i] = new_reference(zeros(target.output_layout(slot), target.output_dtype(slot)))
-                    if mask is not True:
-                        before = forgive(<PyObject *>node)
-                        try:
-                            backward(node, grads, results)
-                        finally:
-                            forgive(before)
-                        clear_where(mask, n_edges, grads[0], results)
-                    Py_XDECREF(kind)
-                    Py_XDECREF(error)
-                    Py_XDECREF(trace)
-                    return 0
-            except Exception:
-                pass                                 # the first error says more
-        PyErr_Restore(kind, error, trace)
-        return -1
 
     cdef int run_region_write(self, GradNode node, Py_ssize_t first) except -1:
         """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""

@@ -1,4 +1,3 @@
-from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from eager_core.grad_node cimport GradNode
@@ -10,4 +9,3 @@ cdef enum:
 cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1
 cdef int save_meta(GradNode node, int k, TensorBase t, int source) except -1
 cdef TensorBase recover(GradNode node, int k)          # checks the version; raises the version error
-cdef PyObject *forgive(PyObject *node) noexcept        # whose values recover need not check, or NULL; returns what it was

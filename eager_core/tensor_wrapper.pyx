@@ -10,23 +10,6 @@ from eager_core.layout cimport Layout, shape_text
 from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport new_tensor
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    static __declspec(thread) PyObject *eager_forgiven = NULL;
-    #else
-    static _Thread_local PyObject *eager_forgiven = NULL;
-    #endif
-    """
-    PyObject *eager_forgiven                 # the node whose overwritten values this thread may read (S5.14)
-
-
-cdef PyObject *forgive(PyObject *node) noexcept:
-    global eager_forgiven
-    cdef PyObject *before = eager_forgiven
-    eager_forgiven = node
-    return before
-
 
 cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     """Keep storage, geometry and version: never the tensor object, so that no cycle can arise (S5.6)."""
@@ -61,8 +44,7 @@ cdef TensorBase recover(GradNode node, int k):
     if k >= node.n_saved or kept.storage == NULL:
         precondition_not_met(f"{node.name()} has no saved tensor {k}")
     storage = <Storage>kept.storage
-    if (not untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize)
-            and eager_forgiven != <PyObject *>node):
+    if not untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
         version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, _explanation(node, kept))
     made = new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
     if not grad_enabled():
