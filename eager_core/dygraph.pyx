@@ -14,7 +14,7 @@ from eager_core.eager_utils cimport (
 from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport GradNode, new_accumulation_node, new_node
-from eager_core.layout cimport Layout
+from eager_core.layout cimport Layout, same_layout, same_shape
 from eager_core.tensor cimport wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
 from eager_core.rules_common cimport may_share
@@ -277,6 +277,8 @@ cdef int _new_leaf_shape(TensorBase leaf, Layout layout) except -1:
         old.stale = True
         leaf.accumulator = new_accumulation_node(layout, leaf.dtype, leaf._name)
         leaf.accumulator.grad = old.grad
+        if same_shape(old.out_layout, layout) and not same_layout(old.out_layout, layout):
+            leaf.accumulator.outdated = old.grad             # a square transposed: the shape does not tell
         leaf.accumulator.hooks = old.hooks
     return 0
 

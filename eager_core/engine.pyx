@@ -598,6 +598,11 @@ cdef class Run:
             if cell.grad is not None and not same_shape((<TensorBase>cell.grad).layout, cell.out_layout):
                 invalid_argument(f"the gradient of leaf ({cell.name}) has shape {shape_text(cell.out_layout)}, but its .grad has "
                                  f"shape {shape_text((<TensorBase>cell.grad).layout)}. Clear it with clear_gradient(set_to_zero=False)")
+            if cell.grad is not None and cell.grad is cell.outdated:
+                invalid_argument(f"the axes of leaf ({cell.name}) have changed places since its .grad was made, which has the old order. "
+                                 "Clear it with clear_gradient(set_to_zero=False)")
+            if cell.grad is None and type(<object>self.commits[i].gradient) is not list:
+                self.own(&self.commits[i].gradient)          # memory may run out: before anything is written
         locked = _lock()
         try:
             for i in range(self.n_commits):
@@ -626,7 +631,8 @@ cdef class Run:
         if type(<object>gradient[0]) is list:
             self.commit_pieces(cell, <list>gradient[0])
         elif before is None:
-            cell.grad = self.private(gradient[0])
+            self.own(gradient)
+            cell.grad = <object>gradient[0]
         elif self.create_graph:
             cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
         elif add_same(before, <TensorBase>gradient[0]):
@@ -634,6 +640,14 @@ cdef class Run:
         else:
             call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])
         Py_CLEAR(gradient[0])
+        return 0
+
+    cdef int own(self, PyObject **gradient) except -1:
+        cdef PyObject *shared = gradient[0]
+        owned = self.private(shared)
+        Py_INCREF(owned)
+        gradient[0] = <PyObject *>owned
+        Py_XDECREF(shared)
         return 0
 
     cdef object private(self, PyObject *g):

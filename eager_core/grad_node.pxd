@@ -58,6 +58,7 @@ cdef class GradNode:
 cdef class AccumulationNode(GradNode):
     """GradNodeAccumulation: where the gradient of a leaf ends; also the cell that keeps a retained gradient."""
     cdef object grad                 # None or Tensor
+    cdef object outdated             # None, or the .grad from before the leaf's axes changed places
     cdef bint stale                  # the leaf changed its shape since: a gradient for the old shape has no place to go (S9.10)
     cdef str name                    # of the leaf, for messages
 

@@ -1091,3 +1091,20 @@ def test_renorm_of_a_slice_in_place():
     close(loss.item(), plain(start))
     loss.backward()
     close(x.grad.numpy(), slope(plain, start))
+
+
+def test_s9_10_a_gradient_of_the_old_order_of_axes_is_not_added_to():
+    """A square matrix keeps its shape when it is transposed, so the shape cannot tell that .grad belongs to the old order."""
+    start = np.array([[1.0, 2.0], [3.0, 4.0]])
+    factor = const([[1.0, 10.0], [100.0, 1000.0]])
+    x = leaf(start)
+    (x * factor).sum().backward()
+    with paddle.no_grad():
+        x.transpose_([1, 0])
+    close(x.numpy(), start.T)
+    with pytest.raises(ValueError, match="axes of leaf"):
+        (x * x * factor).sum().backward()
+    close(x.grad.numpy(), factor.numpy())
+    x.clear_gradient(set_to_zero=False)
+    (x * x * factor).sum().backward()
+    close(x.grad.numpy(), 2 * start.T * factor.numpy())
