@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from eager_core.gradient_helpers import core as helpers
-from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_POW, OP_SQUARE_GRAD, OP_UNREDUCE
+from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_POW, OP_PUT_IN_ROWS, OP_SQUARE_GRAD, OP_UNREDUCE
 from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, numpy_dtype
 from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function, reuse_2, reuse_number
 from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list
@@ -118,6 +118,11 @@ cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) ex
     if x is not None:
         give(results, 1, helpers.matmul_grad_y(g, x, node.next_1.output_layout(node.slot_1).ndim, tx, ty))
     return 0
+
+
+cdef int pick_in_rows_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    cdef Layout layout = <Layout>node.saved[0].layout
+    return give(results, 0, call_ints(OP_PUT_IN_ROWS, <TensorBase>grads[0], recover(node, 1), layout.dims[layout.ndim - 1], 0))
 
 
 cdef int concat_backward(GradNode node, PyObject **grads, PyObject **results) except -1:

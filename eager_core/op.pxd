@@ -23,6 +23,7 @@ cdef extern from "kernels/kernels.h":
         int bias_after_scale
     ctypedef void (*eager_rows)(const void *a, const void *b, void *out, Py_ssize_t rows, Py_ssize_t n) noexcept nogil
     eager_rows eager_row_loop(int kernel, int dtype) noexcept nogil
+    eager_rows eager_pick_loop(int put, int dtype) noexcept nogil
 
 cdef extern from "op.h":
     enum:
@@ -30,8 +31,8 @@ cdef extern from "op.h":
         PARAM_TENSOR, PARAM_OPERAND, PARAM_TENSORS, PARAM_OPTIONAL, PARAM_FLOAT, PARAM_INT, PARAM_BOOL, PARAM_STR, PARAM_INTS
         PARAM_AXES, PARAM_DTYPE, PARAM_NUMBER, PARAM_OBJECT, PARAM_IGNORED
         FAMILY_UNARY, FAMILY_BINARY, FAMILY_TERNARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_REDUCTION, FAMILY_UNREDUCE
-        FAMILY_MATMUL, FAMILY_ROWS, FAMILY_CAST, FAMILY_VIEW, FAMILY_GETITEM, FAMILY_SETITEM, FAMILY_ARRAY, FAMILY_BROADCAST,
-        FAMILY_NODE, FAMILIES
+        FAMILY_MATMUL, FAMILY_ROWS, FAMILY_PICK, FAMILY_PUT, FAMILY_CAST, FAMILY_VIEW, FAMILY_GETITEM, FAMILY_SETITEM
+        FAMILY_ARRAY, FAMILY_BROADCAST, FAMILY_NODE, FAMILIES
         RESULT_SAME, RESULT_FLOAT, RESULT_BOOL, RESULT_REAL, RESULT_LOGICAL, RESULT_WHOLE
     ctypedef struct eager_param:
         const char *name

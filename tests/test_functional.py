@@ -80,6 +80,27 @@ def test_cross_entropy_second_order():
     np.testing.assert_allclose(second.numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("form", [lambda a: a[:, None], lambda a: a.astype("int32"), lambda a: a[::-1].copy()[::-1]])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cross_entropy_of_labels_in_other_forms(form, dtype):
+    """With an axis of their own, of another dtype, of a matrix in Fortran order: the values of the plain case."""
+    x = paddle.to_tensor(np.asfortranarray(LOGITS).astype(dtype), stop_gradient=False)
+    loss = F.cross_entropy(x, paddle.to_tensor(form(LABELS)))
+    np.testing.assert_allclose(loss.item(), losses(LOGITS, LABELS).mean(), rtol=1e-6)
+    loss.backward()
+    np.testing.assert_allclose(x.grad.numpy(), slope(lambda v: losses(v, LABELS).mean(), LOGITS), rtol=1e-5, atol=1e-7)
+
+
+def test_cross_entropy_keeps_its_labels():
+    """S5.1: labels that change before backward would move the gradient to other classes."""
+    x = paddle.to_tensor(LOGITS, stop_gradient=False)
+    labels = paddle.to_tensor(LABELS)
+    loss = F.cross_entropy(x, labels)
+    labels.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
 def test_cross_entropy_refuses_labels_out_of_range():
     x = paddle.to_tensor(LOGITS)
     for bad in (3, -1):

@@ -179,7 +179,7 @@ def doors(ops: tuple[Op, ...]) -> str:
             inputs = "".join(f"{name}, " for name in form.entry_inputs)
             add("entry", form, form.entry, shown, f"{shown}({inputs}{'/, ' * bool(inputs)}*attributes)\n--\n\n{form.entry_doc}")
     for number, op in enumerate(ops):
-        if op.family in ARRAY_FAMILIES and not op.public:
+        if (op.family in ARRAY_FAMILIES or op.family == "pick") and not op.public:
             # For gradient helpers and operators put together in Python.
             for inplace in ([False] if op.functional else []) + ([True] if op.inplace else []):
                 name = op.name + "_" * inplace

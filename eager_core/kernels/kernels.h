@@ -59,6 +59,9 @@ typedef void (*eager_rows)(const void *a, const void *b, void *out, intptr_t row
 enum eager_row_kernel { EAGER_SOFTMAX, EAGER_LOG_SOFTMAX, EAGER_SOFTMAX_GRAD, EAGER_LOG_SOFTMAX_GRAD, EAGER_ROW_KERNELS };
 eager_rows eager_row_loop(int kernel, int dtype);
 
+/* Element b[r] of row r of a; or, `put`, zeros with a[r] there. b: int64. NULL: no loop for this dtype. */
+eager_rows eager_pick_loop(int put, int dtype);
+
 /* Write stamps (S5.13): one uint32 per granule of `granule` bytes of a storage. An element region is given by the byte offset of its
  * first element, the element size and byte strides. */
 typedef struct { intptr_t offset; int itemsize; int ndim; const intptr_t *shape; const intptr_t *strides; /* in elements */ } eager_region;

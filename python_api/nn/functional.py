@@ -49,6 +49,7 @@ from eager_core import silu_ as _silu_in_place
 from eager_core import softmax as _softmax
 from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
+from eager_core.gradient_helpers import OPS as _OPS
 from python_api import creation, dtypes
 from python_api.framework import as_dtype, check_constant
 from python_api.manipulation import pad
@@ -198,6 +199,10 @@ def cross_entropy(
     _check_reduction(reduction, "cross_entropy")
     scores = _floating(input, "input", "cross_entropy")
     _check_tensor(label, "label", "cross_entropy")
+    if weight is None and use_softmax and not soft_label and label_smoothing == 0.0 and axis == -1 and ignore_index < 0:
+        loss = _class_loss(scores, label, reduction)
+        if loss is not None:
+            return loss
     if scores.ndim == 0:
         raise ValueError("(InvalidArgument) cross_entropy(): input must have an axis of classes, but it is 0-d")
     if not -scores.ndim <= axis < scores.ndim:
@@ -235,6 +240,17 @@ def cross_entropy(
     if reduction == "none":
         return loss.squeeze(axis) if squeezed else loss
     return _weighted(loss, factors, valid, reduction)
+
+
+def _class_loss(scores: Tensor, label: Tensor, reduction: str) -> Tensor | None:
+    """The hot case: one int64 class a row, all of which count. None where the general way has to look, which also tells what is wrong."""
+    if label.ndim != scores.ndim - 1 or label.dtype != dtypes.int64:
+        return None
+    try:
+        picked = _OPS["pick_in_rows"](_log_softmax(scores), label)
+    except (IndexError, ValueError):
+        return None
+    return -_reduced(picked, reduction)
 
 
 def _soft_cross_entropy(

@@ -146,6 +146,10 @@ OPS: tuple[Op, ...] = (
        kernel="rows:LOG_SOFTMAX_GRAD",
        inputs=("Out", "DOut"), public=False, method=False,
        grad={"saved": "core.log_softmax_grad_saved(gout, saved, grad, axis)", "grad": "core.log_softmax_grad_grad(gout, saved, axis)"}),
+    Op("pick_in_rows", "pick", "x: tensor, index: tensor", "The element of each row that an index names.", public=False, method=False,
+       inputs=("X", "Index"), grad="pick_in_rows_backward", saves=("x.meta", "index"), formula="zeros with grad at the index"),
+    Op("put_in_rows", "put", "picked: tensor, index: tensor, length: int", "Zeros with one element a row.", public=False, method=False,
+       inputs=("X", "Index"), grad={"picked": "pick_in_rows(grad, index)"}),
     # ---- views --------------------------------------------------------------------------------------------------------------------------
     view("reshape", "RESHAPE", "x: tensor, shape: ints" + NAME, "The same elements in another shape; a view if memory allows, else a copy.",
          "reshape2", ("X", "Shape")),
