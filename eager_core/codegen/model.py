@@ -11,8 +11,8 @@ KINDS = {
     "number": "PARAM_NUMBER", "object": "PARAM_OBJECT", "ignored": "PARAM_IGNORED",
 }
 TENSOR_KINDS = ("tensor", "operand", "tensors", "optional")
-FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "unreduce", "matmul", "rows", "cast", "pick", "put", "view", "getitem",
-            "setitem", "array", "broadcast", "node")
+FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "unreduce", "matmul", "rows", "cast", "pick", "put", "view",
+            "getitem", "setitem", "array", "broadcast", "node")
 DTYPE_RULES = ("same", "float", "bool", "real", "logical", "whole")
 
 
