@@ -216,13 +216,13 @@ cdef int _own(OpCall *c, GradNode node) except -1:
 cdef int _record_setitem(OpCall *c, GradNode value_edge, int value_slot, GradNode before, int before_slot) except -1:
     """The written region's gradient goes to the value, the rest on to the previous history."""
     cdef TensorBase root = root_of(<TensorBase>c.x[0]), part = <TensorBase>c.written
-    cdef Layout region = part.layout
+    cdef Layout region
     cdef Py_ssize_t offset
     if c.region != NULL:
         region = <Layout>c.region
         offset = c.region_offset
     else:
-        region_in_root(part, root, &offset)
+        region = region_in_root(part, root, &offset)
     return record_region_write(root, region, offset, value_edge, value_slot, before, before_slot)
 
 

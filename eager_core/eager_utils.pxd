@@ -13,7 +13,7 @@ cdef TensorBase root_of(TensorBase t)
 cdef GradNode view_node(OpRow *row, TensorBase view, GradNode source, int slot, Layout region, Py_ssize_t offset)
 cdef int make_view(OpCall *c, TensorBase view, TensorBase source) except -1
 cdef void replace_history(TensorBase root, GradNode node)
-cdef int region_in_root(TensorBase part, TensorBase root, Py_ssize_t *offset) except -1
+cdef Layout region_in_root(TensorBase part, TensorBase root, Py_ssize_t *offset)
 cdef int record_region_write(TensorBase root, Layout region, Py_ssize_t offset, GradNode value, int value_slot,
                              GradNode before, int before_slot) except -1
 cdef int record_write(TensorBase target, GradNode node, GradNode before, int before_slot) except -1

@@ -9,6 +9,7 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport leaf_error, permission_denied
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport new_accumulation_node, new_node
+from eager_core.layout cimport region_in_c_order
 from eager_core.tensor cimport wants_grad
 from eager_core.op cimport op_row
 
@@ -104,8 +105,8 @@ cdef GradNode _view_edge(TensorBase t):
         return before
     if root._stop_gradient:
         return None
-    region_in_root(t, root, &offset)
-    node = view_node(op_row(OP_VIEW), t, gradient_edge(root), root.slot, t.layout, offset)
+    region = region_in_root(t, root, &offset)
+    node = view_node(op_row(OP_VIEW), t, gradient_edge(root), root.slot, region, offset)
     if before is not None:
         # Written through somebody else: hooks follow the view and may fire once per version, and the retained gradient is that
         # of the newest value (S9.12, S9.13).
@@ -118,14 +119,16 @@ cdef GradNode _view_edge(TensorBase t):
     return node
 
 
-cdef int region_in_root(TensorBase part, TensorBase root, Py_ssize_t *offset) except -1:
+cdef Layout region_in_root(TensorBase part, TensorBase root, Py_ssize_t *offset):
+    """Where the part lies among the root's elements in C order, as gradients do."""
+    cdef Layout region
     if part.storage is not root.storage:
         _rebound(part)
-    if not root.layout.contiguous:
-        permission_denied(f"view ({part._name}) looks into a tensor whose elements are not contiguous in memory, and that tensor has been "
-                          "written to since. Such a view has no gradient yet: clone() the tensor before taking views of it.")
-    offset[0] = (part.data - root.data) // DTYPES[part.dtype].itemsize
-    return 0
+    region = region_in_c_order(part.layout, (part.data - root.data) // DTYPES[part.dtype].itemsize, root.layout, offset)
+    if region is None:
+        permission_denied(f"view ({part._name}) cannot be described as a region of the tensor it was taken from: the axes of that tensor have "
+                          "changed places, or the view runs across them. clone() the tensor before taking such views of it.")
+    return region
 
 
 cdef int make_view(OpCall *c, TensorBase view, TensorBase source) except -1:
@@ -199,8 +202,8 @@ cdef int record_write(TensorBase target, GradNode node, GradNode before, int bef
         replace_history(target, node)
         return 0
     root = <TensorBase>target.root
-    region_in_root(target, root, &offset)
-    record_region_write(root, target.layout, offset, node, 0, before, before_slot)
+    region = region_in_root(target, root, &offset)
+    record_region_write(root, region, offset, node, 0, before, before_slot)
     # The view's value is the node's output itself; hooks stay with the value they were put on.
     target.grad_node = node
     target.slot = 0

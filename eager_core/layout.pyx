@@ -109,6 +109,77 @@ cdef bint overlaps_itself(Layout a) noexcept:
     return False
 
 
+cdef bint _index_of(Layout whole, const int *axes, int n, Py_ssize_t at, Py_ssize_t *index) noexcept:
+    """The index of the element at a place in memory; `axes` go from the widest stride to the narrowest."""
+    cdef int k
+    if at < 0:
+        return False
+    for k in range(n):
+        index[axes[k]] = at // whole.strides[axes[k]]
+        if index[axes[k]] >= whole.dims[axes[k]]:
+            return False
+        at -= index[axes[k]] * whole.strides[axes[k]]
+    return at == 0
+
+
+cdef Layout region_in_c_order(Layout part, Py_ssize_t at, Layout whole, Py_ssize_t *offset):
+    """Steps along an axis of the part are steps along axes of the whole, if none of them runs over an edge."""
+    cdef int[9] axes
+    cdef Py_ssize_t[9] first
+    cdef Py_ssize_t[9] second
+    cdef Py_ssize_t[9] low
+    cdef Py_ssize_t[9] high
+    cdef Py_ssize_t[9] place             # of one step along an axis of the whole, in C order
+    cdef Py_ssize_t[9] strides
+    cdef Py_ssize_t span = 0, step = 1
+    cdef int n = 0, i, k, j
+    offset[0] = at
+    if whole.contiguous:
+        return part
+    if part.numel == 0:
+        offset[0] = 0
+        return part
+    for i in range(whole.ndim - 1, -1, -1):
+        place[i] = step
+        step *= whole.dims[i]
+        first[i] = second[i] = 0
+        if whole.dims[i] == 1:
+            continue
+        j = n
+        while j > 0 and whole.strides[axes[j - 1]] < whole.strides[i]:
+            axes[j] = axes[j - 1]
+            j -= 1
+        axes[j] = i
+        n += 1
+    for k in range(n - 1, -1, -1):
+        if whole.strides[axes[k]] <= span:               # repeated, backwards, or one over the other
+            return None
+        span += whole.strides[axes[k]] * (whole.dims[axes[k]] - 1)
+    if not _index_of(whole, axes, n, at, first):
+        return None
+    offset[0] = 0
+    for i in range(whole.ndim):
+        low[i] = high[i] = first[i]
+        offset[0] += first[i] * place[i]
+    for k in range(part.ndim):
+        strides[k] = 0
+        if part.dims[k] == 1:
+            continue
+        if not _index_of(whole, axes, n, at + part.strides[k], second):
+            return None
+        for i in range(whole.ndim):
+            step = second[i] - first[i]
+            strides[k] += step * place[i]
+            if step < 0:
+                low[i] += step * (part.dims[k] - 1)
+            else:
+                high[i] += step * (part.dims[k] - 1)
+    for i in range(whole.ndim):
+        if low[i] < 0 or high[i] >= whole.dims[i]:
+            return None
+    return strided_layout(part.ndim, part.dims, strides)
+
+
 cdef list shape_list(Layout a):
     cdef int i
     return [a.dims[i] for i in range(a.ndim)]

@@ -2,6 +2,7 @@
 differences of the same data flow on NumPy arrays."""
 import numpy as np
 import pytest
+from differences import slope
 
 import python_api as paddle
 
@@ -795,3 +796,76 @@ def test_the_flag_of_a_view_with_a_history():
     y.detach_()
     s.stop_gradient = False
     close(gradient(s, x), [0, 1, 1, 0])
+
+
+# ---- views of a tensor whose axes have changed places ----------------------------------------------------------------------------------
+
+TALL = np.linspace(0.5, 2.0, 12).reshape(4, 3)
+
+
+def _view_first(x, numpy):
+    """The view is older than the transposition and is written through after it."""
+    y = x * x
+    v = y[1:, ::2]
+    if numpy:
+        y = y.T
+        v[...] = np.sin(v)
+        y *= TALL
+    else:
+        y.transpose_([1, 0])
+        v.sin_()
+        y.multiply_(paddle.to_tensor(TALL))
+    return (v * v).sum() + (y * y).sum()
+
+
+def _written_between(x, numpy):
+    """Views taken after the transposition, the tensor and its views written in turns."""
+    y = x * x
+    if numpy:
+        y = y.T
+        y[...] = np.sin(y)
+    else:
+        y.transpose_([1, 0])
+        y.sin_()
+    v, w = y[1:3], y[::-1, 2]
+    y[0, 1:] = v[0, :2] * 2.0 + w[1:3]
+    v *= 1.5
+    w[1] = v[1, 0] * 3.0
+    return (v * v * v).sum() + (y * y).sum() + (w * w).sum()
+
+
+def _three_axes(x, numpy):
+    y = (x * x).reshape([2, 3, 2])
+    y = y * 1.0
+    v = y[:, 1, ::-1]
+    if numpy:
+        y = y.transpose(2, 0, 1)
+        u = y[1, :, 1:]
+        u[...] = np.sin(u)
+    else:
+        y.transpose_([2, 0, 1])
+        u = y[1, :, 1:]
+        u.sin_()
+    v *= 2.0
+    return (v * v).sum() + (u * u * u).sum() + (y * y).sum()
+
+
+@pytest.mark.parametrize("program", [_view_first, _written_between, _three_axes])
+def test_s8_2_views_of_a_tensor_whose_axes_changed_places(program):
+    start = np.arange(1.0, 13).reshape(3, 4) / 7
+    x = paddle.to_tensor(start, stop_gradient=False)
+    loss = program(x, numpy=False)
+    np.testing.assert_allclose(loss.item(), program(start.copy(), numpy=True), rtol=1e-12)
+    loss.backward()
+    np.testing.assert_allclose(x.grad.numpy(), slope(lambda v: program(v.copy(), numpy=True), start), rtol=1e-6, atol=1e-9)
+
+
+def test_a_view_that_runs_across_changed_axes_is_refused():
+    """A row of six elements of a 3x4 block is no region of the 4x3 tensor that the block has become."""
+    x = paddle.to_tensor(np.ones((3, 4)), stop_gradient=False)
+    y = x * 1.0
+    six = y.reshape([2, 6])[0]
+    y.transpose_([1, 0])
+    with pytest.raises(RuntimeError, match="clone"):
+        six.sin_()
+    np.testing.assert_array_equal(y.numpy(), np.ones((4, 3)))
