@@ -36,6 +36,7 @@ def check(run, want, arrays, order=2, rtol=1e-6):
 
     first, second = gradients(run, arrays, which, weights, directions, order)
     compare(first, slopes(value, arrays, which), rtol)
+    written_later(run, arrays, which, weights, first)
     if order > 1:
         def slope(values):
             return sum(float((d * g).sum()) for d, g in
@@ -60,6 +61,38 @@ def gradients(run, arrays, which, weights, directions, order):
         return values, [np.zeros(t.shape) for t in inputs]
     second = paddle.grad(inner, inputs, allow_unused=True)
     return values, [np.zeros(t.shape) if g is None else g.numpy() for t, g in zip(inputs, second, strict=True)]
+
+
+def overwrite(t):
+    """Other values in the same memory, behind the back of history and leaf check, but not of the counter. Whole numbers stay indexes."""
+    alias = t.detach()
+    if alias.dtype.kind == "b":
+        alias.logical_not_()
+    elif alias.dtype.kind in "iu":
+        alias.copy_(alias.equal(paddle.zeros(alias.shape, alias.dtype)).astype(alias.dtype))
+    else:
+        alias.scale_(-1.5, 0.25)
+
+
+def written_later(run, arrays, which, weights, first):
+    """S5.3, S5.14: an input or a result that is overwritten between forward and backward changes no gradient, or backward refuses."""
+    count = len(arrays) + len(weights)
+    for k in range(count):
+        tensors = [paddle.to_tensor(a, stop_gradient=i not in which) for i, a in enumerate(arrays)]
+        inputs = [tensors[i] for i in which]
+        results = listed(run(*tensors))
+        live = [(r, paddle.to_tensor(w)) for r, w in zip(results, weights, strict=True) if not r.stop_gradient]
+        if not live:
+            return
+        overwrite([*tensors, *results][k])
+        try:
+            found = paddle.grad([r for r, _ in live], inputs, [w for _, w in live], allow_unused=True)
+        except RuntimeError as refusal:
+            assert "modified by an inplace operation" in str(refusal)
+            continue
+        for i, g, f in zip(which, found, first, strict=True):
+            got = np.zeros(f.shape) if g is None else g.numpy()
+            np.testing.assert_array_equal(got, f, err_msg=f"gradient of input {i} after a write to tensor {k} of inputs and results")
 
 
 def slopes(function, arrays, which):

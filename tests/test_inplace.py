@@ -269,16 +269,6 @@ def test_s3_5_retain_grads_is_no_leaf():
     np.testing.assert_array_equal(y.grad.numpy(), [1.0, 1.0])
 
 
-def test_s3_6_view_made_under_no_grad():
-    x = leaf([1.0, 2.0])
-    x.name = "w"
-    with paddle.no_grad():
-        v = x[0:1]
-    with pytest.raises(ValueError, match=r"Leaf Var \(w\)"):
-        v.zero_()
-    np.testing.assert_array_equal(x.numpy(), [1.0, 2.0])
-
-
 def test_s3_7_a_write_while_constant_cuts_for_good():
     x = leaf([1.0, 2.0])
     y = x * 2.0
@@ -862,15 +852,6 @@ def test_s7_5_overlap_acts_as_if_copied_first(what):
         return (u * u * w).sum()
 
     np.testing.assert_allclose(x.grad.numpy(), slope(number, start), rtol=1e-5, atol=1e-7)
-
-
-def test_s7_5_examples_of_the_rule():
-    y = const([1.0, 2.0, 3.0, 4.0])
-    y[1:].add_(y[:-1])
-    np.testing.assert_array_equal(y.numpy(), [1.0, 3.0, 5.0, 7.0])
-    x = const([1.0, 2.0, 3.0, 4.0])
-    x[1:] = x[:-1]
-    np.testing.assert_array_equal(x.numpy(), [1.0, 1.0, 2.0, 3.0])
 
 
 def test_s7_7_copy_():

@@ -6,6 +6,7 @@ The references and everything that sets one operator apart from another are in `
 import numpy as np
 import pytest
 from op_cases import CASES, DTYPES, HIDDEN, LAYOUTS, Call, arrays_of, layouts_of, lies
+from op_checks import written_later
 
 import eager_core
 import python_api as paddle
@@ -492,6 +493,25 @@ def test_gradients_in_place(name):
             which = [i for i in differentiable(op, len(arrays)) if i not in case.fixed]
             for _, run in doors(op, in_place=True):
                 Derivatives(copied(run), call.attrs, which).check(case, arrays, min(case.order, 2), (name, dtype, call))
+
+
+@pytest.mark.parametrize(("name", "in_place"), [(name, form) for form, names in ((False, FUNCTIONAL), (True, IN_PLACE)) for name in names
+                                                if ROWS[name].grad is not None])
+def test_a_write_between_forward_and_backward_is_noticed_or_does_no_harm(name, in_place):
+    """S5.3 to S5.5: of every operand, index and condition included, and of the result."""
+    op, case = ROWS[name], CASES[name]
+    for dtype in precise(case):
+        for call in case.calls:
+            arrays = arrays_of(case, call, dtype, seed=5)
+            want = reference(case, arrays, call.attrs)
+            if want.dtype.kind not in "fc" or (in_place and ((want.shape != arrays[0].shape and not case.moves_nothing) or
+                                                            want.dtype != arrays[0].dtype)):
+                continue
+            weights = seeds([want], 1)
+            which = [i for i in differentiable(op, len(arrays)) if i not in case.fixed]
+            run = copied(first_door(op, True)) if in_place else first_door(op)
+            first = Derivatives(run, call.attrs, which).gradient(1, arrays, [weights])
+            written_later(lambda *tensors, run=run, call=call: run(list(tensors), call.attrs), arrays, which, weights, first)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
