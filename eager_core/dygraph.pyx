@@ -3,7 +3,7 @@
 ``exp__dygraph_function`` and its several hundred siblings of the reference are this one function, driven by the operator's row.
 """
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from eager_core._generated.op_ids cimport OP_ASSIGN
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32
@@ -15,12 +15,13 @@ from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport GradNode, new_accumulation_node, new_node
 from eager_core.layout cimport Layout, same_layout, same_shape
-from eager_core.tensor cimport wants_grad
+from eager_core.tensor cimport alias, wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
 from eager_core.rules_common cimport may_share
+from eager_core.saved_hooks cimport hooks_in_use, move_version, pack_saved, packs_here
 from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
-from eager_core.tracer cimport contiguous_copy, trace_op
+from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
 
 cdef enum:
@@ -76,15 +77,57 @@ cdef int _run_recorded(OpCall *c) except -1:
     elif c.n == 2 and c.x[1] != NULL:
         value_edge = gradient_edge(<TensorBase>c.x[1])
         value_slot = (<TensorBase>c.x[1]).slot
-    trace_op(c)
-    if c.inplace:
-        _count_write(c)
-    if node is None:
-        return _record_setitem(c, value_edge, value_slot, before, before_slot)
-    _finish_node(c, node)
+    if hooks_in_use and node is not None and packs_here():
+        _run_packed(c, node)
+    else:
+        trace_op(c)
+        if c.inplace:
+            _count_write(c)
+        if node is None:
+            return _record_setitem(c, value_edge, value_slot, before, before_slot)
+        _finish_node(c, node)
     if c.inplace:
         return record_write(<TensorBase>c.x[0], node, before, before_slot)      # SetHistory
     return _own(c, node)
+
+
+cdef int _run_packed(OpCall *c, GradNode node) except -1:
+    """The kernel, and a user's pack hook for each value that the node saves. A hook may fail, and then nothing has happened (S2.6)."""
+    cdef TensorBase target, part, backup
+    cdef Layout layout
+    cdef uint64_t version
+    cdef Py_ssize_t snapshots
+    cdef int i
+    if not c.inplace:
+        trace_op(c)
+        _finish_node(c, node)
+        return pack_saved(node)
+    target = <TensorBase>c.x[0]
+    part = <TensorBase>(c.written if c.written != NULL else c.x[0])
+    part = alias(part, part.layout, part.data)                       # a hook may rebind the target's memory
+    layout = target.layout
+    version = part.storage.version.current
+    snapshots = part.storage.version.snapshots
+    backup = contiguous_copy(part, part.dtype)
+    trace_op(c)
+    try:
+        # Before the write is counted, for the old number to be still there if it comes to that.
+        _finish_node(c, node)
+        pack_saved(node)
+        if target.storage is not part.storage or target.layout is not layout or part.storage.version.current != version:
+            permission_denied(f"{op_name(c)}(): the pack hook has modified the tensor that is being written in place")
+    except:
+        node.clear()
+        copy_into(part, backup)
+        if part.storage.version.snapshots > snapshots or part.storage.version.current != version:
+            # The hook has made others keep what they saw.
+            bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize)
+        raise
+    _count_write(c)
+    for i in range(c.row.n_saved):
+        if c.row.saved[i] & OUTPUT:
+            move_version(node, i, part.storage, part.storage.version.current)
+    return 0
 
 
 cdef int _count_write(OpCall *c) except -1:

@@ -38,6 +38,7 @@ cdef class GradNode:
     cdef int n_saved
     cdef Attr[3] attrs               # numbers; their .o is unused
     cdef object attr_objects         # None, or a tuple: attributes that are Python objects
+    cdef list packed                 # None, or [Packed or None] beside `saved`: values in the form of a pack hook
     cdef Layout region               # ViewNode, RegionWrite: where in the root's memory, in elements
     cdef Py_ssize_t region_offset
     cdef list hooks                  # [Hook]; S9.11

@@ -81,6 +81,7 @@ cdef class GradNode:
         self.next_1 = None
         self.next_rest = None
         self.attr_objects = None
+        self.packed = None
 
     cdef Layout output_layout(self, int slot):
         return self.out_layout if slot == 0 else <Layout>self.more_outputs[slot - 1][0]
@@ -152,6 +153,8 @@ cdef void _let_go(PyObject *o) noexcept:
         (<GradNode>o).more_outputs = None
     if (<GradNode>o).attr_objects is not None:
         (<GradNode>o).attr_objects = None
+    if (<GradNode>o).packed is not None:
+        (<GradNode>o).packed = None
     if (<GradNode>o).region is not None:
         (<GradNode>o).region = None
     if (<GradNode>o).hooks is not None:

@@ -7,6 +7,7 @@ from eager_core.errors cimport precondition_not_met, version_error
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport AccumulationNode, SavedTensor
 from eager_core.layout cimport Layout, shape_text
+from eager_core.saved_hooks cimport unpacked
 from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport new_tensor
 
@@ -36,17 +37,23 @@ cdef int save_meta(GradNode node, int k, TensorBase t, int source) except -1:
     return 0
 
 
-cdef TensorBase recover(GradNode node, int k):
+cdef TensorBase value_of(GradNode node, int k):
     cdef SavedTensor *kept = &node.saved[k]
     cdef Storage storage
-    cdef TensorBase made
-    cdef GradNode history
     if k >= node.n_saved or kept.storage == NULL:
+        if k < node.n_saved and node.packed is not None and node.packed[k] is not None:
+            return unpacked(node, k, _role(node, kept))
         precondition_not_met(f"{node.name()} has no saved tensor {k}")
     storage = <Storage>kept.storage
     if not untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
         version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, _explanation(node, kept))
-    made = new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
+    return new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
+
+
+cdef TensorBase recover(GradNode node, int k):
+    cdef SavedTensor *kept = &node.saved[k]
+    cdef TensorBase made = value_of(node, k)
+    cdef GradNode history
     if not grad_enabled():
         return made
     # create_graph: the value gets the history of the version that was saved (S5.10).
@@ -67,7 +74,11 @@ cdef TensorBase recover(GradNode node, int k):
     return made
 
 
+cdef str _role(GradNode node, SavedTensor *kept):
+    role = "output" if kept.source >= OUTPUT else "a value" if kept.source < 0 else f"input {kept.source}"
+    return f"{role} of {node.name()}"
+
+
 cdef str _explanation(GradNode node, SavedTensor *kept):
-    role = "output" if kept.source >= OUTPUT else f"input {kept.source}"
-    return (f"It was saved as {role} of {node.name()}, shape {shape_text(<Layout>kept.layout)}, dtype "
+    return (f"It was saved as {_role(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
             f"{DTYPES[kept.dtype].name.decode()}. Clone it before the write, or move the write after backward.")

@@ -57,7 +57,7 @@ class Module:
     """One file of python_api."""
 
     def __init__(self, path: Path) -> None:
-        self.name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        self.name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
         self.body = ast.parse(path.read_text(encoding="utf-8")).body
         self.functions = {node.name: node for node in self.body if isinstance(node, ast.FunctionDef)}
 
@@ -104,7 +104,7 @@ class Library:
         for place, names in self.public.items():
             for name in sorted(names):
                 module = self.found(place, name)
-                if module and module.name not in ("autograd", "creation", "framework"):
+                if module and module.name.split(".")[0] not in ("autograd", "creation", "framework"):
                     found.setdefault(module.functions[name], Composite(module, module.functions[name]))
         return list(found.values())
 
