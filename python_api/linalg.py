@@ -171,7 +171,7 @@ def lu_unpack(x: Tensor, y: Tensor, unpack_ludata: bool = True, unpack_pivots: b
 
 def _order(name: str, pivots: Tensor, m: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     values = pivots.numpy()
-    if values.dtype.kind not in "iu" or values.ndim == 0 or values.size and not 1 <= values.min() <= values.max() <= m:
+    if values.dtype.kind not in "iu" or values.ndim == 0 or (values.size and not 1 <= values.min() <= values.max() <= m):
         raise _fail(name, f"the pivots must be integers from 1 to {m}, the number of rows")
     return kernels.permutation(values, m)
 
