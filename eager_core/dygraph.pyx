@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from eager_core._generated.op_ids cimport OP_ASSIGN
-from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32
+from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_COMPLEX, KIND_FLOAT
 from eager_core.eager_utils cimport (
     check_inplace, compute_require_grad, forget_history, gradient_edge, make_view, move_capture, record_region_write, record_write,
     region_in_root, replace_history, root_of, view_node,
@@ -148,8 +148,13 @@ cdef GradNode _begin_node(OpCall *c):
     cdef int i, source, slot
     cdef uint32_t wanted = 0
     cdef bint held = False
+    cdef bint constant = False
+    if c.inplace and c.stage != NULL:
+        # The result is converted to the target's dtype (S7.2): an integer one carries no gradient (S9.24), a real one only a real gradient.
+        constant = (<TensorBase>c.stage).dtype < EAGER_FLOAT32
+        node.real_part = DTYPES[(<TensorBase>c.stage).dtype].kind == KIND_FLOAT and DTYPES[(<TensorBase>c.out).dtype].kind == KIND_COMPLEX
     for i in range(c.n):
-        if c.x[i] != NULL and (c.row.n_tensors < 0 or c.row.differentiable >> i & 1):
+        if c.x[i] != NULL and not constant and (c.row.n_tensors < 0 or c.row.differentiable >> i & 1):
             x = <TensorBase>c.x[i]
             edge = gradient_edge(x)
             slot = x.slot

@@ -17,7 +17,7 @@ from eager_core.eager_utils cimport gradient_edge
 from eager_core.errors cimport already_exists, freed_error, invalid_argument, precondition_not_met, unavailable
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
-from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, region_view, zero_region, zeros
+from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, real_part, region_view, zero_region, zeros
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.storage cimport bump_region
@@ -486,6 +486,9 @@ cdef class Run:
                 results[i] = NULL
             for i in range(node.n_outputs):
                 grads[i] = self.slots[first + i].dense
+            if node.real_part and grads[0] != NULL:
+                real = real_part(<TensorBase>grads[0])
+                grads[0] = <PyObject *>real
             node.running += 1
             try:
                 backward(node, grads, results)

@@ -177,6 +177,7 @@ cdef GradNode new_node(OpRow *row):
         made = <GradNode>eager_revive(_kept[_n_kept], <PyTypeObject *>GradNode)
         made.n_edges = 0
         made.cleared = False
+        made.real_part = False
         made.running = 0
         made.run = NULL
         memset(made.attrs, 0, sizeof(made.attrs))

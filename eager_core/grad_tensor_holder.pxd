@@ -15,3 +15,4 @@ cdef TensorBase copy_region(TensorBase g, Layout region, Py_ssize_t offset)
 cdef int zero_region(TensorBase g, Layout region, Py_ssize_t offset) except -1
 cdef int add_region(TensorBase g, Layout region, Py_ssize_t offset, TensorBase piece) except -1
 cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot)        # shape and dtype of the target's output
+cdef TensorBase real_part(TensorBase g)

@@ -98,6 +98,10 @@ cdef bint _broadcasts(GradNode source) noexcept:
             or source.row.id == OP_REGION_WRITE)
 
 
+cdef TensorBase real_part(TensorBase g):
+    return call_1(OP_REAL, g) if DTYPES[g.dtype].kind == KIND_COMPLEX else g
+
+
 cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
     """Make a gradient look like the value it belongs to: shape, then dtype (S7.1, S7.3)."""
     cdef Layout layout = target.out_layout if slot == 0 else target.output_layout(slot)
@@ -109,8 +113,8 @@ cdef TensorBase fit(TensorBase g, GradNode source, GradNode target, int slot):
                              "Was the shape of the value changed after it was used?")
         g = sum_to(g, layout)
     if g.dtype != dtype:
-        if DTYPES[g.dtype].kind == KIND_COMPLEX and DTYPES[dtype].kind != KIND_COMPLEX:
-            g = call_1(OP_REAL, g)
+        if DTYPES[dtype].kind != KIND_COMPLEX:
+            g = real_part(g)
         if g.dtype != dtype:
             g = call_ints(OP_CAST, g, None, dtype, 0)
     return g

@@ -6,6 +6,8 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 
+from libc.string cimport strcmp
+
 from eager_core.dtypes cimport code_of, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.grad_mode cimport grad_enabled
@@ -160,6 +162,17 @@ cdef int _check_constant(OpCall *c, TensorBase value, const char *name, Py_ssize
     return 0
 
 
+cdef int _check_ignored(OpCall *c, const eager_param *p, object value, Py_ssize_t position) except -1:
+    """A parameter without effect: what would be lost in silence is refused (S1.8)."""
+    if strcmp(p.name, b"name") == 0:
+        if type(value) is not str:
+            invalid_type(f"{op_name(c)}(): {_where(p.name, position)} must be str, but got {_got(value)}. "
+                         f"Signature: {c.row.signature.decode()}")
+    elif strcmp(p.name, b"blocking") != 0:
+        invalid_type(f"{op_name(c)}(): {_where(p.name, position)} is not supported and must be None, but got {_got(value)}")
+    return 0
+
+
 cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *name, Py_ssize_t position) except -1:
     """Convert one attribute."""
     cdef int kind = p.kind
@@ -284,7 +297,10 @@ cdef int parse(OpCall *c, PyObject *first, PyObject **args, Py_ssize_t n, PyObje
                              f"but got {_got(<object>values[i])}")
         elif p[i].kind == PARAM_TENSORS:
             _tensor_list(c, <object>values[i], p[i].name, i)
-        elif p[i].kind != PARAM_IGNORED:
+        elif p[i].kind == PARAM_IGNORED:
+            if <object>values[i] is not None:
+                _check_ignored(c, &p[i], <object>values[i], i)
+        else:
             _attribute(c, &p[i], <object>values[i], p[i].name, i)
     if c.row.family == FAMILY_TERNARY:
         _resolve_ternary(c)

@@ -58,6 +58,7 @@ cdef Layout _reshape(OpCall *c, Layout old, object shape):
     """-1 takes what is left, 0 keeps the axis of that number (the reference's rule)."""
     cdef Py_ssize_t[9] dims
     cdef Py_ssize_t known = 1
+    cdef Py_ssize_t total = old.numel
     cdef int i, free = -1, ndim
     if not isinstance(shape, tuple):
         shape = (shape,)
@@ -81,11 +82,24 @@ cdef Layout _reshape(OpCall *c, Layout old, object shape):
             if dims[i] and known > MAX_ELEMENTS // dims[i]:      # no tensor has so many; the product might wrap to what fits
                 invalid_argument(f"{op_name(c)}(): a tensor of shape {shape_text(old)} cannot take the shape {list(shape)}")
             known *= dims[i]
+    if free >= 0 and known == 0:
+        # Of nothing, a 0 is that length; where the tensor has it too it is kept, and what is left is the quotient of the other axes.
+        known = total = 1
+        for i in range(ndim):
+            if dims[i] == 0 and (i >= old.ndim or old.dims[i] != 0):
+                known = 0
+            elif dims[i] > 0:
+                known *= dims[i]
+        for i in range(old.ndim):
+            if i >= ndim or dims[i] != 0:
+                total *= old.dims[i]
     if free >= 0:
-        if known == 0 or old.numel % known:
+        if known == 0 or total % known:
             invalid_argument(f"{op_name(c)}(): a tensor of shape {shape_text(old)} cannot take the shape {list(shape)}")
-        dims[free] = old.numel // known
-        known *= dims[free]
+        dims[free] = total // known
+        known = 1
+        for i in range(ndim):
+            known *= dims[i]
     if known != old.numel:
         invalid_argument(f"{op_name(c)}(): a tensor of shape {shape_text(old)} has {old.numel} elements and cannot take the shape "
                          f"{list(shape)} with {known}")

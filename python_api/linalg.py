@@ -154,12 +154,14 @@ def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None 
 def lu_unpack(x: Tensor, y: Tensor, unpack_ludata: bool = True, unpack_pivots: bool = True,
               name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Return P, L and U with P L U = the matrix whose ``lu`` is x and y; what is not asked for is empty."""
+    if x.ndim < 2:
+        raise _fail("lu_unpack", f"a matrix or a stack of matrices is needed, but the shape is {x.shape}")
     m, n = x.shape[-2:]
     k = min(m, n)
     nothing = _constant(np.empty(0, np.float32))
     p = lower = upper = nothing
     if unpack_pivots:
-        order = kernels.permutation(y.numpy(), m)
+        order = _order("lu_unpack", y, m)
         p = _constant(np.eye(m, dtype=x.dtype)[order].swapaxes(-1, -2))
     if unpack_ludata:
         lower = triangle(x[..., :k], False, -1) + _constant(np.eye(m, k, dtype=np.finfo(x.dtype).dtype))
@@ -167,11 +169,18 @@ def lu_unpack(x: Tensor, y: Tensor, unpack_ludata: bool = True, unpack_pivots: b
     return p, lower, upper
 
 
+def _order(name: str, pivots: Tensor, m: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    values = pivots.numpy()
+    if values.dtype.kind not in "iu" or values.ndim == 0 or (values.size and not 1 <= values.min() <= values.max() <= m):
+        raise _fail(name, f"the pivots must be integers from 1 to {m}, the number of rows")
+    return kernels.permutation(values, m)
+
+
 @composite
 @on_tensors
 def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str | None = None) -> Tensor:
     """Return the solution of x out = b, x^T out = b ('T') or x^H out = b ('C') from the ``lu`` of x."""
-    order = kernels.permutation(pivots.numpy(), lu.shape[-1])
+    order = _order("lu_solve", pivots, lu.shape[-1])
     if order.ndim > 1:
         batch = np.broadcast_shapes(order.shape[:-1], tuple(b.shape[:-2]))
         order = np.broadcast_to(order, (*batch, order.shape[-1]))
@@ -281,6 +290,8 @@ def matrix_rank(x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any =
 @on_tensors
 def cond(x: Tensor, p: float | str | None = None, name: str | None = None) -> Tensor:
     """Return the condition number, norm(x, p) norm(x^-1, p); for p None, 2 and -2 the quotient of extreme singular values."""
+    if x.ndim < 2 or 0 in x.shape[-2:]:
+        raise _fail("cond", f"matrices with elements are needed, but the shape is {x.shape}")
     if p is None or p in (2, -2):
         s = svdvals(x)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -291,7 +302,8 @@ def cond(x: Tensor, p: float | str | None = None, name: str | None = None) -> Te
 @on_tensors
 def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tensor:
     """Return the first columns of (1 - tau_1 v_1 v_1^H) (1 - tau_2 v_2 v_2^H) ...; v_k lies below the diagonal of x, with a 1 on it."""
-    m, n = x.shape[-2:]
+    _inexact("householder_product", x, tau)
+    m, n = x.shape[-2:] if x.ndim > 1 and tau.ndim else (0, 1)
     if m < n or tau.shape[-1] > n:
         raise _fail("householder_product", f"shapes {x.shape} and {tau.shape} do not fit: rows >= columns >= len(tau)")
     return _reflect(x, tau, _constant(np.eye(m, n, dtype=x.dtype)), False)
@@ -312,7 +324,8 @@ def _reflect(x: Tensor, tau: Tensor, y: Tensor, transpose: bool) -> Tensor:
 @on_tensors
 def ormqr(x: Tensor, tau: Tensor, y: Tensor, left: bool = True, transpose: bool = False, name: str | None = None) -> Tensor:
     """Return Q y, Q^H y, or with left=False y Q, y Q^H, where Q is the full product of the reflectors of x and tau."""
-    if x.shape[-2] != y.shape[-2 if left else -1]:
+    _inexact("ormqr", x, tau, y)
+    if x.ndim < 2 or y.ndim < 2 or tau.ndim < 1 or x.shape[-2] != y.shape[-2 if left else -1]:
         raise _fail("ormqr", f"shapes {x.shape} and {y.shape} do not fit")
     if left:
         return _reflect(x, tau, y, transpose)

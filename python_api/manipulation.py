@@ -468,7 +468,10 @@ def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: Name = None
     made = diag_embed(x, offset)
     if padding_value == 0:
         return made
-    return _where(tensor_from_array(np.eye(made.shape[0], k=offset, dtype=np.bool_)), made, padding_value)
+    padding = np.asarray(padding_value)
+    if not np.can_cast(padding.dtype, x.dtype, "same_kind") and padding != padding.astype(x.dtype):
+        raise TypeError(f"(InvalidType) diag(): padding_value {padding_value} cannot be stored in a tensor of dtype {x.dtype}")
+    return _where(tensor_from_array(np.eye(made.shape[0], k=offset, dtype=np.bool_)), made, tensor_from_array(padding.astype(x.dtype)))
 
 
 @composite

@@ -51,6 +51,8 @@ def _rows(x: Tensor, axis: Any, caller: str) -> tuple[Tensor, list[int]]:
     if tensor(x, "x", caller).dtype.kind == "c":
         raise TypeError(f"(InvalidType) {caller}() does not support dtype {x.dtype.name}")
     axes = list(range(x.ndim)) if axis is None or axis in ([], ()) else axes_of(axis, x.ndim, caller)
+    if x.ndim == 0:
+        return x.reshape([1]), []
     kept = [a for a in range(x.ndim) if a not in axes]
     return x.transpose([*kept, *axes]).reshape([*[x.shape[a] for a in kept], math.prod(x.shape[a] for a in axes)]), axes
 
@@ -86,7 +88,7 @@ def _restored(found: Tensor, ndim: int, axes: list[int], keepdim: bool) -> Tenso
 
 
 def _floating(x: Tensor) -> Tensor:
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
 def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, mode: str, caller: str, skip_nan: bool) -> Tensor:
@@ -260,7 +262,8 @@ def unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: b
     """
     rows = tensor(x, "x", "unique_consecutive").flatten() if axis is None else x
     axis = 0 if axis is None else axis_of(axis, x.ndim, "unique_consecutive")
-    values = np.moveaxis(rows.numpy(), axis, 0).reshape(rows.shape[axis], -1)
+    values = np.moveaxis(rows.numpy(), axis, 0)
+    values = values.reshape(len(values), values[:1].size)
     new = np.ones(len(values), np.bool_)
     new[1:] = (values[1:] != values[:-1]).any(axis=1)
     first = np.flatnonzero(new)

@@ -599,3 +599,36 @@ def test_s1_13_a_callback_s_exception_is_the_original_object(raised):
     assert caught.value is raised
     assert caught.value.__cause__ is None
     assert x.grad is None
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: paddle.exp(x, 3), lambda x: paddle.add(x, x, 2.0), lambda x: x.sum(0, None, False, 5), lambda x: paddle.floor(x, True),
+    lambda x: x.softmax(-1, "float64"), lambda x: paddle.log_softmax(x, dtype="float64"),
+    lambda x: paddle.scale(x, 1.0, 0.0, True, "relu")])
+def test_what_would_be_ignored_is_refused(call):
+    """S1.8: a parameter without effect takes None, and name a str; else a caller's third argument would vanish in silence."""
+    x = paddle.to_tensor([1.25, 2.5])
+    with pytest.raises(TypeError, match="InvalidType"):
+        call(x)
+
+
+def test_name_has_no_effect():
+    x = paddle.to_tensor([1.25, 2.5])
+    assert paddle.exp(x, name="n").tolist() == paddle.exp(x, None).tolist() == paddle.exp(x).tolist()
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, -1])
+def test_round_to_decimals(decimals):
+    a = np.array([12.345, -0.875, 250.06, 0.05])
+    x = paddle.to_tensor(a, stop_gradient=False)
+    for y in (paddle.round(x, decimals), x.round(decimals=decimals), (x * 1).round_(decimals)):
+        np.testing.assert_allclose(y.numpy(), np.round(a, decimals), rtol=1e-15)
+        assert paddle.grad(y.sum(), [x])[0].tolist() == [0.0] * 4
+    assert paddle.round(paddle.to_tensor([15, 25, -7]), -1).tolist() == np.round([15, 25, -7], -1).tolist()
+
+
+def test_the_first_parameter_has_the_references_name():
+    """What callers may give by keyword."""
+    x = paddle.to_tensor([[1.5, -2.5]])
+    assert paddle.t(input=x).shape == [2, 1]
+    assert paddle.trunc(input=x).tolist() == [[1.0, -2.0]]

@@ -122,3 +122,10 @@ def test_linear_and_mse_loss():
     np.testing.assert_allclose(weight.grad.numpy(), a.T @ g, rtol=1e-10)
     np.testing.assert_allclose(bias.grad.numpy(), g.sum(axis=0), rtol=1e-10)
     np.testing.assert_allclose(x.grad.numpy(), g @ w.T, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((), 0), ((), -1), ((0, 3), 0), ((2, 0), 1), ((0,), -1)])
+@pytest.mark.parametrize("hard", [False, True])
+def test_gumbel_softmax_of_one_or_of_nothing(shape, axis, hard):
+    y = F.gumbel_softmax(paddle.zeros(list(shape)), hard=hard, axis=axis)
+    np.testing.assert_array_equal(y.numpy(), np.ones(shape, "float32"), strict=True)

@@ -1089,3 +1089,37 @@ def test_s9_10_a_gradient_of_the_old_order_of_axes_is_not_added_to():
     x.clear_gradient(set_to_zero=False)
     (x * x * factor).sum().backward()
     close(x.grad.numpy(), 2 * start.T * factor.numpy())
+
+
+# ---- what is stored went through another dtype -----------------------------------------------------------------------------------------
+
+Z = np.array([0.3 + 0.4j, -0.7 + 0.2j, 0.5 - 1.3j])
+
+
+@pytest.mark.parametrize(("write", "slope"), [
+    (lambda y: y.abs_(), lambda g: g.real * Z / np.abs(Z)),
+    (lambda y: y.cast_("float64"), lambda g: g.real + 0j),
+    (lambda y: y.cumsum_(0, "float64"), lambda g: np.cumsum(g.real[::-1])[::-1] + 0j),
+], ids=["abs_", "cast_", "cumsum_"])
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_a_real_result_in_a_complex_target_takes_the_real_part_of_the_gradient(write, slope):
+    """S7.2, S9.27: Re(conj(g) f(z)) of a real f changes with Re(g) alone."""
+    g = np.array([1.0 + 2.0j, 0.5 - 1.0j, -0.7 + 0.3j])
+    z = paddle.to_tensor(Z, stop_gradient=False)
+    w = paddle.to_tensor(g, stop_gradient=False)
+    got, = paddle.grad(write(z * 1), [z], [w], create_graph=True)
+    np.testing.assert_allclose(got.numpy(), slope(g), rtol=1e-12)
+    # The gradient is linear in g: its own gradient with direction d is Re of what the map sends d to, and real.
+    again, = paddle.grad(got, [w], [paddle.to_tensor(np.ones(3, complex))])
+    steps = [[np.sum((slope(g + 1e-6 * e) - slope(g - 1e-6 * e)).real) / 2e-6 for e in np.eye(3) * unit] for unit in (1, 1j)]
+    np.testing.assert_allclose(again.numpy(), np.array(steps[0]) + 1j * np.array(steps[1]), atol=1e-8)
+
+
+@pytest.mark.parametrize("write", [lambda y: y.cumsum_(0, "int32"), lambda y: y.cumprod_(0, "int64")], ids=["cumsum_", "cumprod_"])
+def test_an_integer_result_in_a_float_target_has_no_gradient(write):
+    """S6.6, S9.24: it is a step function of the old value."""
+    x = paddle.to_tensor([1.3, 2.7], stop_gradient=False)
+    y = x * 1
+    assert write(y) is y
+    (y * paddle.to_tensor([2.0, 3.0]) + x).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]

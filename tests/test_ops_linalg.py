@@ -565,3 +565,25 @@ def test_what_is_no_tensor_is_refused_by_name():
                  lambda: paddle.einsum("ij->ji", None)):
         with pytest.raises(TypeError, match=r"\(InvalidType\) \w+\(\): expected a Tensor"):
             call()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 3)])
+def test_lu_of_nothing_has_an_empty_gradient(shape):
+    x = paddle.to_tensor(np.zeros(shape), stop_gradient=False)
+    g, = paddle.grad(linalg.lu(x)[0], [x])
+    assert tuple(g.shape) == shape
+
+
+@pytest.mark.parametrize(("call", "error"), [
+    (lambda: linalg.cond(paddle.zeros([0, 3])), ValueError), (lambda: linalg.cond(paddle.zeros([3])), ValueError),
+    (lambda: linalg.cond(paddle.zeros([2, 0, 0]), "fro"), ValueError),
+    (lambda: linalg.householder_product(paddle.ones([3, 2], "int64"), paddle.ones([2], "int64")), TypeError),
+    (lambda: linalg.householder_product(paddle.ones([3]), paddle.ones([2])), ValueError),
+    (lambda: linalg.ormqr(paddle.ones([3, 2], "int64"), paddle.ones([2], "int64"), paddle.ones([3, 2], "int64")), TypeError),
+    (lambda: linalg.lu_unpack(paddle.zeros([2, 3]), paddle.to_tensor([1, 5])), ValueError),
+    (lambda: linalg.lu_unpack(paddle.zeros([2, 3]), paddle.to_tensor([1, 0])), ValueError),
+    (lambda: linalg.lu_unpack(paddle.zeros([3]), paddle.to_tensor([1])), ValueError),
+    (lambda: linalg.lu_solve(paddle.zeros([2, 1]), paddle.ones([2, 2]), paddle.to_tensor([1, 7])), ValueError)])
+def test_what_is_refused_says_so_in_its_own_words(call, error):
+    with pytest.raises(error, match=r"^\(Invalid(Argument|Type)\) (cond|householder_product|ormqr|lu_unpack|lu_solve)\(\)"):
+        call()

@@ -499,3 +499,25 @@ def test_index_add_with_a_complex_factor():
     paddle.real(out).sum().backward()
     np.testing.assert_array_equal(v.grad.numpy(), [2 + 3j, 2 + 3j])
     np.testing.assert_array_equal(x.grad.numpy(), [1, 1, 1])
+
+
+@pytest.mark.parametrize(("dtype", "padding", "want"), [("int64", 3, 3), ("int64", 3.0, 3), ("float32", 2.5, 2.5), ("bool", True, True)])
+def test_diag_keeps_the_dtype(dtype, padding, want):
+    x = paddle.to_tensor(np.array([1, 0, 1]), dtype=dtype)
+    y = paddle.diag(x, 0, padding)
+    assert y.dtype == np.dtype(dtype)
+    expected = np.full((3, 3), want, dtype)
+    np.fill_diagonal(expected, [1, 0, 1])
+    np.testing.assert_array_equal(y.numpy(), expected)
+
+
+def test_diag_refuses_a_padding_that_its_dtype_cannot_hold():
+    x = paddle.to_tensor([1, 2])
+    refused(TypeError, lambda: paddle.diag(x, 0, 2.5), x)
+
+
+@pytest.mark.parametrize(("old", "new", "want"), [
+    ([0, 3, 4], [0, -1], [0, 12]), ([0, 3, 4], [-1, 12], [0, 12]), ([2, 0, 4], [2, 0, -1], [2, 0, 4]), ([0], [0, -1], [0, 1])])
+def test_reshape_of_nothing_keeps_the_axes_named_0_and_finds_the_rest(old, new, want):
+    """The usual ``x.reshape([0, -1])`` of a batch, when the batch is empty."""
+    assert paddle.zeros(old).reshape(new).shape == want

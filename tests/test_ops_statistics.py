@@ -187,3 +187,45 @@ def test_refusals():
     refused(IndexError, lambda: x.argmax(7), x)
     refused(TypeError, lambda: x.argmax("a"), x)
     refused(ValueError, lambda: paddle.searchsorted(x, x[0, 0]), x)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_cumprod_in_another_dtype_differentiates_what_was_multiplied():
+    z = np.array([0.5 + 0.4j, -0.7 + 0.2j, 1.5 - 1.3j])
+    x = paddle.to_tensor(z, stop_gradient=False)
+    g = np.array([1.0, -2.0, 0.5])
+    got, = paddle.grad(x.cumprod(0, "float64"), [x], [paddle.to_tensor(g)])
+    a, b, c = z.real
+    np.testing.assert_allclose(got.numpy(), [g[0] + g[1] * b + g[2] * b * c, g[1] * a + g[2] * a * c, g[2] * a * b], rtol=1e-12)
+
+
+@pytest.mark.parametrize("run", [
+    lambda x: x.median(-1), lambda x: x.median(0, keepdim=True), lambda x: x.nanmedian(-1), lambda x: x.quantile(0.3, 0),
+    lambda x: x.median(-1, mode="min")[0]])
+def test_order_statistics_of_one_number_along_its_only_axis(run):
+    """S: -1 and 0 name the axis of a 0-d tensor everywhere."""
+    x = paddle.to_tensor(2.5, stop_gradient=False)
+    y = run(x)
+    assert y.shape == [] and y.item() == 2.5
+    y.backward()
+    assert x.grad.item() == 1.0
+
+
+def test_order_statistics_refuse_complex_numbers():
+    """No order is defined; the imaginary part was once dropped in silence."""
+    z = paddle.to_tensor([1 + 2j, 3 - 1j])
+    for run in (paddle.median, paddle.nanmedian, lambda t: paddle.quantile(t, 0.5), lambda t: paddle.nanquantile(t, 0.5)):
+        refused(TypeError, lambda run=run: run(z), z)
+
+
+def test_unique_consecutive_of_nothing():
+    for x in (paddle.zeros([0]), paddle.zeros([0, 5])):
+        values, inverse, counts = x.unique_consecutive(True, True)
+        assert values.shape == inverse.shape == counts.shape == [0]
+
+
+def test_where_of_a_condition_alone_is_a_method_too():
+    found, = paddle.to_tensor([True, False, True]).where()
+    assert found.tolist() == [0, 2]
+    picked = paddle.to_tensor([True, False]).where(paddle.to_tensor([1.0, 2.0]), 5.0)
+    assert picked.tolist() == [1.0, 5.0]

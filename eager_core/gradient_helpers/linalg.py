@@ -330,6 +330,8 @@ def rows(t: Tensor, order: np.ndarray[Any, Any]) -> Tensor:
 
 def lu_grad(grad: Tensor, out: Tensor, pivots: Tensor) -> Tensor:
     """Square part: L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, rows back in x's order. Further rows are L2 = x2 U^-1, columns L^-1 x2."""
+    if not out.size:
+        return grad
     m, n = out.shape[-2:]
     k = min(m, n)
     square = out[..., :k, :k]

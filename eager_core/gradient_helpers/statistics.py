@@ -60,6 +60,7 @@ def cumsum_grad(grad: Tensor, shape: Shape, axis: Any) -> Tensor:
 
 def cumprod_grad(grad: Tensor, x: Tensor, dim: Any) -> Tensor:
     """Entry i gets p h: p the product of those before it, h_i = grad_i + x_{i+1} h_{i+1}. Without zeros that is one division."""
+    x = x if x.dtype == grad.dtype else x.astype(grad.dtype)        # what was multiplied, if cumprod was given a dtype
     rows = x.conj() if dim is not None else x.conj().reshape([-1])
     if not rows.shape:
         return grad

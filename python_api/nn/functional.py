@@ -476,6 +476,8 @@ def gumbel_softmax(x: Tensor, temperature: float = 1.0, hard: bool = False, axis
     if not hard:
         return soft
     values = soft.numpy()
+    if soft.ndim == 0 or not values.size:
+        return soft
     one_hot = np.zeros_like(values)
     np.put_along_axis(one_hot, values.argmax(axis=axis, keepdims=True), 1, axis=axis)
     return soft + _constant(one_hot - values, x.dtype)
