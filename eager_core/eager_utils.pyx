@@ -126,8 +126,8 @@ cdef Layout region_in_root(TensorBase part, TensorBase root, Py_ssize_t *offset)
         _rebound(part)
     region = region_in_c_order(part.layout, (part.data - root.data) // DTYPES[part.dtype].itemsize, root.layout, offset)
     if region is None:
-        permission_denied(f"view ({part._name}) cannot be described as a region of the tensor it was taken from: the axes of that tensor have "
-                          "changed places, or the view runs across them. clone() the tensor before taking such views of it.")
+        permission_denied(f"view ({part._name}) cannot be described as a region of the tensor it was taken from: the axes of that tensor "
+                          "have changed places, or the view runs across them. clone() the tensor before taking such views of it.")
     return region
 
 
