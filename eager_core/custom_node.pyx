@@ -18,8 +18,8 @@ from eager_core.grad_tensor_holder cimport exclusive, zeros
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_text
 from eager_core.native_gradients cimport give
 from eager_core.op cimport op_row
-from eager_core.saved_hooks cimport hooks_in_use, move_version, pack_saved, packs_here
-from eager_core.storage cimport Storage, bump_region, untouched
+from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
+from eager_core.storage cimport bump_region, untouched
 from eager_core.tensor cimport HAS_RESULT, TensorBase, alias, is_tensor, type_name, wants_grad
 from eager_core.tensor_wrapper cimport OUTPUT, give_history, save_tensor, value_of
 from eager_core.write_guard cimport ForwardGuard
@@ -212,7 +212,6 @@ cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list
     cdef list outputs = _outputs(answer)
     cdef list tensors = [one for one in outputs if is_tensor(one)], kinds = [], results = []
     cdef TensorBase t, first
-    cdef Storage storage
     cdef GradNode history
     cdef dict homes = {}             # id of a result's storage -> the first result in it
     cdef int slot, k
@@ -229,7 +228,18 @@ cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list
     if len(tensors) > 1:
         node.more_outputs = [((<TensorBase>one).layout, (<TensorBase>one).dtype) for one in tensors[1:]]
         node.n_outputs = len(tensors)
-    _save(node, ctx, inputs, tensors, kinds)
+    counted = [(one, (<TensorBase>one).storage.version.snapshots) for one, kind in zip(tensors, kinds)
+               if kind == INPLACE or kind == WRITTEN_CONSTANT]
+    for one, snapshots in counted:
+        (<TensorBase>one).storage.version.current += 1       # S12.4: one more; where it fell is remembered in the end
+    try:
+        _save(node, ctx, inputs, tensors, kinds)
+    except:
+        node.clear()
+        for one, snapshots in counted:
+            if (<TensorBase>one).storage.version.snapshots <= snapshots:     # else a hook has made others keep this version
+                (<TensorBase>one).storage.version.current -= 1
+        raise
     # From here on nothing fails.
     for slot in range(len(tensors)):
         t = <TensorBase>tensors[slot]
@@ -252,10 +262,8 @@ cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list
             t.slot = slot
             t._stop_gradient = False
         elif kind == INPLACE or kind == WRITTEN_CONSTANT:
-            storage = t.storage
-            bump_region(storage, t.data, t.layout, DTYPES[t.dtype].itemsize)
-            for k in range(node.n_saved):
-                move_version(node, k, storage, storage.version.current)
+            t.storage.version.current -= 1
+            bump_region(t.storage, t.data, t.layout, DTYPES[t.dtype].itemsize)
         if kind == INPLACE:
             # A history is output 0 of its node.
             history = node if slot == 0 else view_node(op_row(OP_VIEW), t, node, slot, contiguous_layout(t.layout.ndim, t.layout.dims), 0)
