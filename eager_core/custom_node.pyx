@@ -1,8 +1,8 @@
 """PyLayer: a node whose backward is a user's Python function (S12.4 to S12.8).
 
-``apply_layer`` runs forward unrecorded, with a guard on the inputs, and then makes one node. Everything that can refuse comes before the first
-change to any tensor; if something does, forward's writes to the inputs are taken back. The node holds the context, never the other way
-round but while backward runs, so a graph is freed by reference counts unless the user ties a knot.
+``apply_layer`` runs forward unrecorded, with a guard on the inputs, and then makes one node. Everything that can refuse comes before the
+first change to any tensor; if something does, forward's writes to the inputs are taken back. The node holds the context, never the other
+way round but while backward runs, so a graph is freed by reference counts unless the user ties a knot.
 """
 from cpython.object cimport PyObject
 
@@ -15,7 +15,7 @@ from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport GradNode, new_node
 from eager_core.grad_tensor_holder cimport exclusive, zeros
-from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_text
+from eager_core.layout cimport contiguous_layout, same_shape, shape_text
 from eager_core.native_gradients cimport give
 from eager_core.op cimport op_row
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
@@ -48,8 +48,8 @@ cdef class LayerContext:
         cdef TensorBase t, one
         for k, given in enumerate(tensors):
             if given is not None and not is_tensor(given):
-                invalid_type(f"save_for_backward() takes Tensors and None, but got {type_name(given)} at pos {k}. Other values go on ctx as "
-                             "attributes")
+                invalid_type(f"save_for_backward() takes Tensors and None, but got {type_name(given)} at pos {k}. Other values go on ctx "
+                             "as attributes")
         if self.node is not None:
             permission_denied("save_for_backward() is for forward; what backward has saved nobody would ask for")
         self.let_go()
@@ -99,9 +99,9 @@ cdef TensorBase _recovered(LayerContext ctx, GradNode node, int k):
     origin = ctx.origins[k]
     if origin is None:
         if made.dtype >= EAGER_FLOAT32:
-            unavailable(f"saved tensor {k} of {node.name()} is neither an input nor an output of forward, so it has no history, and a second "
-                        "derivative that passes through it would be wrong. Return it as an output too, or compute it from the inputs in "
-                        "backward; a constant may be kept on ctx as an attribute")
+            unavailable(f"saved tensor {k} of {node.name()} is neither an input nor an output of forward, so it has no history, and a "
+                        "second derivative that passes through it would be wrong. Return it as an output too, or compute it from the "
+                        "inputs in backward; a constant may be kept on ctx as an attribute")
     elif origin < 0:
         give_history(made, node, -1 - origin)
     else:
@@ -156,7 +156,7 @@ def apply_layer(str name not None, LayerContext ctx not None, forward, backward,
         finally:
             guard.leave()
         return _attach(node, ctx, name, inputs, before, guard, answer)
-    except:
+    except BaseException:
         node.clear()
         ctx.let_go()                                     # what is left of the snapshots is somebody else's
         guard.restore()
@@ -230,11 +230,11 @@ cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list
         node.n_outputs = len(tensors)
     counted = [(one, (<TensorBase>one).storage.version.snapshots) for one, kind in zip(tensors, kinds)
                if kind == INPLACE or kind == WRITTEN_CONSTANT]
-    for one, snapshots in counted:
+    for one, _ in counted:
         (<TensorBase>one).storage.version.current += 1       # S12.4: one more; where it fell is remembered in the end
     try:
         _save(node, ctx, inputs, tensors, kinds)
-    except:
+    except BaseException:
         node.clear()
         for one, snapshots in counted:
             if (<TensorBase>one).storage.version.snapshots <= snapshots:     # else a hook has made others keep this version
@@ -284,20 +284,21 @@ cdef int _kind(LayerContext ctx, TensorBase t, list inputs, list earlier, dict h
     if i >= 0 and _index(t, ctx.not_inplace_tensors) < 0:
         # S12.4: an input that comes back has been changed in place.
         if _index(t, earlier) >= 0 or <size_t><void *>t.storage in homes:
-            permission_denied(f"an input of a custom function ({t._name}) is returned in place together with another result in the same memory. "
-                              "Return a clone() of one of them")
+            permission_denied(f"an input of a custom function ({t._name}) is returned in place together with another result in the same "
+                              "memory. Return a clone() of one of them")
         if t.dtype < EAGER_FLOAT32:
             return WRITTEN_CONSTANT
         if constant:
-            invalid_argument(f"an input ({t._name}) that is returned in place cannot be marked as not differentiable: its history would be "
-                             "lost. Return a clone() of it")
+            invalid_argument(f"an input ({t._name}) that is returned in place cannot be marked as not differentiable: its history would "
+                             "be lost. Return a clone() of it")
         if wants_grad(t) and t.root is None and is_leaf(t):
-            invalid_argument(f"{t._name} : Leaf Var ({t._name}) that doesn't stop gradient can't use inplace strategy. Return a new tensor, or "
-                             "call mark_not_inplace().")
+            invalid_argument(f"{t._name} : Leaf Var ({t._name}) that doesn't stop gradient can't use inplace strategy. Return a new "
+                             "tensor, or call mark_not_inplace().")
         check_inplace(t, True)
         return INPLACE
     if i < 0 and <size_t><void *>t.storage in homes and _returned_in_place(<TensorBase>homes[<size_t><void *>t.storage], ctx, inputs):
-        permission_denied("a custom function returns an input in place and another result in the same memory. Return a clone() of one of them")
+        permission_denied("a custom function returns an input in place and another result in the same memory. Return a clone() of one of "
+                          "them")
     if constant:
         return CONSTANT
     if (i >= 0 or _index(t, earlier) >= 0 or t.root is not None or t.grad_node is not None or not t._stop_gradient
@@ -327,8 +328,8 @@ cdef int _check_inputs(str name, list inputs, list tensors, list kinds, ForwardG
             at = _index(wanted, tensors)
             returned = returned or (at >= 0 and (kinds[at] == INPLACE or kinds[at] == WRITTEN_CONSTANT))
         if not returned:
-            permission_denied(f"{name}.forward() has modified its input {i} ({t._name}) of shape {shape_text(t.layout)} in place, and does not "
-                              "return it as a result that is in place. Return the input itself, or write to a clone() of it")
+            permission_denied(f"{name}.forward() has modified its input {i} ({t._name}) of shape {shape_text(t.layout)} in place, and does "
+                              "not return it as a result that is in place. Return the input itself, or write to a clone() of it")
     return 0
 
 
@@ -346,8 +347,8 @@ cdef int _save(GradNode node, LayerContext ctx, list inputs, list tensors, list 
         t = <TensorBase>ctx.kept[k]
         given = <TensorBase>ctx.container[k]
         if not untouched(t.storage, ctx.versions[k], t.data, t.layout, DTYPES[t.dtype].itemsize):
-            permission_denied(f"{node.name()}: forward() has written to saved tensor {k} since it called save_for_backward(). Save it after "
-                              "the write if backward needs the new value, or a clone() before it if it needs the old one")
+            permission_denied(f"{node.name()}: forward() has written to saved tensor {k} since it called save_for_backward(). Save it "
+                              "after the write if backward needs the new value, or a clone() before it if it needs the old one")
         i = _index(given, inputs)
         slot = _index(given, tensors)
         if slot >= 0 and (i < 0 or kinds[slot] == INPLACE):
@@ -414,8 +415,8 @@ cdef int py_layer_backward(GradNode node, PyObject **grads, PyObject **results) 
         if edge is None:
             continue
         if not same_shape(t.layout, edge.output_layout(node.edge_slot(i))):
-            invalid_argument(f"backward of {node.name()} returned a gradient of shape {shape_text(t.layout)} for input {i}, which has shape "
-                             f"{shape_text(edge.output_layout(node.edge_slot(i)))}")
+            invalid_argument(f"backward of {node.name()} returned a gradient of shape {shape_text(t.layout)} for input {i}, which has "
+                             f"shape {shape_text(edge.output_layout(node.edge_slot(i)))}")
         if (<PyObject *>t).ob_refcnt != 1 or (<PyObject *>t.storage).ob_refcnt != 1 or t.root is not None or (not mode and wants_grad(t)):
             t = call_1(OP_ASSIGN, t)                     # somebody may write to it before the pass ends, or its history is not asked for
         if ctx.once and mode:

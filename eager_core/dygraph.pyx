@@ -115,7 +115,7 @@ cdef int _run_packed(OpCall *c, GradNode node) except -1:
         pack_saved(node)
         if target.storage is not part.storage or target.layout is not layout or part.storage.version.current != version + 1:
             permission_denied(f"{op_name(c)}(): the pack hook has modified the tensor that is being written in place")
-    except:
+    except BaseException:
         node.clear()
         copy_into(part, backup)
         if part.storage.version.snapshots > snapshots or part.storage.version.current != version + 1:

@@ -53,8 +53,8 @@ cdef int check_inplace(TensorBase target, bint require_any_grad) except -1:
     if root.has_alias == HAS_LEAF:
         leaf_error(root._name)
     if root.has_alias == HAS_RESULT:
-        permission_denied(f"Tensor ({root._name}) shares its memory with an input or another output of a custom function and can't use inplace "
-                          "strategy: the other one would change without its history. Write to a clone() of it.")
+        permission_denied(f"Tensor ({root._name}) shares its memory with an input or another output of a custom function and can't use "
+                          "inplace strategy: the other one would change without its history. Write to a clone() of it.")
     return 0
 
 

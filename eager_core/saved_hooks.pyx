@@ -6,7 +6,6 @@ block is open, and if so exchanges each value for what ``pack`` makes of it; the
 import threading
 
 cimport cython
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_CLEAR
 
 from eager_core.dtypes cimport DTYPES
@@ -72,8 +71,8 @@ cdef bint packs_here() except -1:
 
 
 cdef object _call(object hook, object argument):
-    """Hooks record nothing, and what they record all the same is not packed, but by a block that they open themselves (checkpoint). What they
-    raise passes through as it is (S1.13)."""
+    """Hooks record nothing, and what they record all the same is not packed, but by a block that they open themselves (checkpoint). What
+    they raise passes through as it is (S1.13)."""
     cdef bint mode = set_grad_enabled(False)
     cdef list outside = _stack.pairs
     _stack.pairs = []
@@ -105,8 +104,8 @@ cdef int pack_saved(GradNode node) except -1:
         made = Packed.__new__(Packed)
         made.content = _call(pair.pack, argument)
         if storage.version.current != version:
-            permission_denied(f"the pack hook has modified its argument in place, a tensor of shape {shape_text(<Layout>kept.layout)} saved "
-                              f"by {node.name()}. Change a clone() of it instead")
+            permission_denied(f"the pack hook has modified its argument in place, a tensor of shape {shape_text(<Layout>kept.layout)} "
+                              f"saved by {node.name()}. Change a clone() of it instead")
         made.unpack = pair.unpack
         made.saved_serial = serial_of(storage)
         made.saved_version = kept.version

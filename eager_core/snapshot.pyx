@@ -41,8 +41,8 @@ cdef class Snapshot:
     def tensor(self, str what not None):
         """Return a constant over the memory; an error that begins with `what` if one of the elements has been written to since."""
         if not untouched(self.storage, self.version, self.data, self.layout, DTYPES[self.dtype].itemsize):
-            permission_denied(f"{what}, a tensor ({self.name}) of shape {shape_text(self.layout)}, has been modified by an inplace operation "
-                              f"since. Its version is {self.storage.version.current} but the expected version is {self.version}")
+            permission_denied(f"{what}, a tensor ({self.name}) of shape {shape_text(self.layout)}, has been modified by an inplace "
+                              f"operation since. Its version is {self.storage.version.current} but the expected version is {self.version}")
         made = new_tensor(self.storage, self.layout, self.data, self.dtype)
         made._name = self.name
         return made

@@ -76,7 +76,8 @@ cdef void give_history(TensorBase made, GradNode history, int slot) noexcept:
 
 
 cdef str _role(GradNode node, SavedTensor *kept):
-    role = "output" if kept.source >= OUTPUT else "a value" if kept.source < 0 else f"input {kept.source}"
+    cdef int source = kept.source
+    role = "output" if source >= OUTPUT else "a value" if source < 0 else f"input {source}"
     return f"{role} of {node.name()}"
 
 

@@ -201,7 +201,7 @@ def test_a_part_of_the_graph_first():
     np.testing.assert_allclose(b.grad.numpy(), np.exp(X) * np.cos(X), rtol=1e-15)
 
 
-# ---- random numbers ------------------------------------------------------------------------------------------------------------------------
+# ---- random numbers ----------------------------------------------------------------------------------------------------------------------
 
 def noisy(x):
     mask = (paddle.rand([4]).astype("float64") > 0.5).astype("float64")
@@ -276,7 +276,7 @@ def test_an_exception_in_the_second_run_leaves_the_generator_alone():
 
 
 @pytest.mark.parametrize("function", [
-    lambda a: (a * paddle.to_tensor(np.random.rand(4))).exp(),  # noqa: NPY002
+    lambda a: (a * paddle.to_tensor(np.random.rand(4))).exp(),
     lambda a: (a * paddle.rand([4], dtype="float64")).exp(),
 ], ids=["numpy", "not preserved"])
 def test_other_random_numbers_are_noticed(function):
@@ -287,7 +287,7 @@ def test_other_random_numbers_are_noticed(function):
     assert x.grad is None
 
 
-# ---- what cannot be done exactly ---------------------------------------------------------------------------------------------------------------
+# ---- what cannot be done exactly ---------------------------------------------------------------------------------------------------------
 
 def test_a_write_to_an_argument_is_refused_before_it_is_made():
     x = leaf()
@@ -382,7 +382,7 @@ def test_an_exception_of_the_function_passes_through():
         y.sum().backward()
 
 
-# ---- memory and threads --------------------------------------------------------------------------------------------------------------------------
+# ---- memory and threads ------------------------------------------------------------------------------------------------------------------
 
 def test_the_values_are_not_kept():
     made = []

@@ -94,7 +94,7 @@ class Multiply(PyLayer):
         return grad * y, grad * x
 
 
-# ---- values and gradients ------------------------------------------------------------------------------------------------------------------
+# ---- values and gradients ----------------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("cls, value, first, second", [
     (Cube, lambda x: x**3, lambda x: 3 * x**2, lambda x: 6 * x),
@@ -262,7 +262,7 @@ def test_dtypes_are_those_of_the_inputs():
     np.testing.assert_array_equal(x.grad.numpy(), np.full(4, 2.0, "float32"))
 
 
-# ---- S12.4: in place -----------------------------------------------------------------------------------------------------------------------
+# ---- S12.4: in place ---------------------------------------------------------------------------------------------------------------------
 
 def test_a_returned_input_is_in_place():
     x = leaf()
@@ -426,7 +426,7 @@ def test_integers_may_be_written_too():
     np.testing.assert_array_equal(x.grad.numpy(), np.full(4, 2.0))
 
 
-# ---- S12.5: saved tensors (14, item 24) ------------------------------------------------------------------------------------------------------
+# ---- S12.5: saved tensors (14, item 24) --------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("cls", [Cube, Exp, Exp_])
 def test_14_24_a_saved_tensor_that_was_modified_is_an_error(cls):
@@ -608,7 +608,7 @@ def test_a_pack_hook_that_fails_undoes_forwards_writes():
     assert y.inplace_version == 0 and y.grad_fn is node
 
 
-# ---- S12.6: mark_not_inplace (14, item 25), and memory that is shared ------------------------------------------------------------------------
+# ---- S12.6: mark_not_inplace (14, item 25), and memory that is shared --------------------------------------------------------------------
 
 def test_14_25_a_returned_input_marked_not_inplace_keeps_the_gradient():
     """P: backward silently yields none."""
@@ -680,7 +680,7 @@ def test_a_captured_tensor_that_is_returned_keeps_its_own_history():
         assert w.grad is None
 
 
-# ---- S12.7: an input that is modified and not returned (14, items 38 and 47) ------------------------------------------------------------------
+# ---- S12.7: an input that is modified and not returned (14, items 38 and 47) -------------------------------------------------------------
 
 @pytest.mark.parametrize("forward", [
     lambda ctx, x: x.scale_(3.0).sum(), lambda ctx, x: (x.scale_(3.0), x.clone())[1], lambda ctx, x: (x.detach().scale_(3.0), x * 1.0)[1],
@@ -766,7 +766,7 @@ def test_what_a_failing_forward_has_recorded_does_not_survive_in_silence():
         kept[0].sum().backward()
 
 
-# ---- S12.8: what backward gets and returns (14, item 31) ---------------------------------------------------------------------------------------
+# ---- S12.8: what backward gets and returns (14, item 31) ---------------------------------------------------------------------------------
 
 def test_zeros_or_none_for_results_that_nobody_used():
     seen = []
@@ -867,7 +867,7 @@ def test_forward_and_backward_must_be_there():
         half.apply(leaf()).sum().backward()
 
 
-# ---- backward that is differentiated -----------------------------------------------------------------------------------------------------------
+# ---- backward that is differentiated -----------------------------------------------------------------------------------------------------
 
 def test_once_differentiable_gives_no_silent_zero():
     class Sine(PyLayer):
@@ -934,7 +934,7 @@ def test_two_threads_run_one_graph():
         try:
             for _ in range(50):
                 paddle.grad(y, [x], retain_graph=True)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             errors.append(error)
 
     threads = [threading.Thread(target=run) for _ in range(4)]
@@ -945,7 +945,7 @@ def test_two_threads_run_one_graph():
     assert errors == []
 
 
-# ---- lifetime --------------------------------------------------------------------------------------------------------------------------------
+# ---- lifetime ----------------------------------------------------------------------------------------------------------------------------
 
 def freed_at_once(make):
     gc.collect()

@@ -88,7 +88,8 @@ class PyLayer:
             written to its inputs is taken back then, and also when it raises something itself.
         """
         inputs = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
-        return apply_layer(cls.__name__, PyLayerContext(), cls.forward, cls.backward, getattr(cls.backward, "_once", False), inputs, args, kwargs)
+        once = getattr(cls.backward, "_once", False)
+        return apply_layer(cls.__name__, PyLayerContext(), cls.forward, cls.backward, once, inputs, args, kwargs)
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -66,7 +66,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, preserve_rng_state: boo
 
 
 class _Argument:
-    """A tensor among the arguments: its elements, and whether it wanted a gradient. Its history stays outside, or there would be a cycle."""
+    """A tensor among the arguments: its elements, and whether it wanted a gradient. Its history is left out: it could be a cycle."""
 
     def __init__(self, t: Tensor) -> None:
         self.snapshot = Snapshot(t)
@@ -118,8 +118,8 @@ class _Frame:
         if run.prints != self.prints:
             raise RuntimeError(
                 "(PermissionDenied) checkpoint(): run again, the function has saved other values for backward than the first time, so the "
-                "gradient would be that of something else. Has a tensor that it uses been changed since, or does it use random numbers that "
-                "are not this library's?")
+                "gradient would be that of something else. Has a tensor that it uses been changed since, or does it use random numbers "
+                "that are not this library's?")
         self.values = run.values
 
 

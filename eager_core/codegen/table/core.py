@@ -208,6 +208,6 @@ OPS: tuple[Op, ...] = (
        functional=False,
        grad="native"),
     Op("py_layer", "node", "x: tensor", "A custom function.", public=False, method=False, functional=False, grad="native"),
-    Op("py_layer_grad", "node", "x: tensor", "The backward of a custom function that may be differentiated once.", public=False, method=False,
-       functional=False),
+    Op("py_layer_grad", "node", "x: tensor", "The backward of a custom function that may be differentiated once.", public=False,
+       method=False, functional=False),
 )
