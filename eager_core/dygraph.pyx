@@ -18,7 +18,7 @@ from eager_core.layout cimport Layout, same_layout, same_shape
 from eager_core.tensor cimport alias, wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
 from eager_core.rules_common cimport may_share
-from eager_core.saved_hooks cimport hooks_in_use, move_version, pack_saved, packs_here
+from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
 from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
@@ -97,7 +97,6 @@ cdef int _run_packed(OpCall *c, GradNode node) except -1:
     cdef Layout layout
     cdef uint64_t version
     cdef Py_ssize_t snapshots
-    cdef int i
     if not c.inplace:
         trace_op(c)
         _finish_node(c, node)
@@ -110,24 +109,23 @@ cdef int _run_packed(OpCall *c, GradNode node) except -1:
     snapshots = part.storage.version.snapshots
     backup = contiguous_copy(part, part.dtype)
     trace_op(c)
+    part.storage.version.current += 1                                # as it will be; where the write fell is remembered in the end
     try:
-        # Before the write is counted, for the old number to be still there if it comes to that.
         _finish_node(c, node)
         pack_saved(node)
-        if target.storage is not part.storage or target.layout is not layout or part.storage.version.current != version:
+        if target.storage is not part.storage or target.layout is not layout or part.storage.version.current != version + 1:
             permission_denied(f"{op_name(c)}(): the pack hook has modified the tensor that is being written in place")
-    except:
+    except BaseException:
         node.clear()
         copy_into(part, backup)
-        if part.storage.version.snapshots > snapshots or part.storage.version.current != version:
+        if part.storage.version.snapshots > snapshots or part.storage.version.current != version + 1:
             # The hook has made others keep what they saw.
             bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize)
+        else:
+            part.storage.version.current = version
         raise
-    _count_write(c)
-    for i in range(c.row.n_saved):
-        if c.row.saved[i] & OUTPUT:
-            move_version(node, i, part.storage, part.storage.version.current)
-    return 0
+    part.storage.version.current = version
+    return _count_write(c)
 
 
 cdef int _count_write(OpCall *c) except -1:

@@ -20,7 +20,7 @@ from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
 from eager_core.rules_index cimport basic_index, numpy_index
 from eager_core.storage cimport allocate, bump_all
 from eager_core.rules_common cimport number_of
-from eager_core.tensor cimport alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
+from eager_core.tensor cimport HAS_LEAF, alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
 
 # The rules register themselves when their modules are imported.
@@ -781,7 +781,7 @@ cdef int _set_stop_gradient(TensorBase t, object value) except -1:
     if wants_grad(t):
         return 0                                     # its own history, from before the root became a constant
     # The memory stays shared, the history does not: a write to the root in grad mode would change this leaf unseen, so it is refused.
-    root.has_leaf_alias = True
+    root.has_alias = HAS_LEAF
     t.root = None
     t.made_under_no_grad = False
     t._stop_gradient = False

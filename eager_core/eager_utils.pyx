@@ -10,8 +10,9 @@ from eager_core.errors cimport leaf_error, permission_denied
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport new_accumulation_node, new_node
 from eager_core.layout cimport region_in_c_order
-from eager_core.tensor cimport wants_grad
+from eager_core.tensor cimport HAS_LEAF, HAS_RESULT, wants_grad
 from eager_core.op cimport op_row
+from eager_core.write_guard cimport before_write, guards_in_use
 
 
 cdef bint compute_require_grad(OpCall *c) noexcept:
@@ -29,6 +30,8 @@ cdef int check_inplace(TensorBase target, bint require_any_grad) except -1:
     """CheckInplace (S3): refuse, before anything is written, a write whose gradient could not be told."""
     cdef TensorBase root
     cdef Py_ssize_t offset
+    if guards_in_use:
+        before_write(target)
     if not grad_enabled():
         return 0
     root = target
@@ -47,8 +50,11 @@ cdef int check_inplace(TensorBase target, bint require_any_grad) except -1:
                               "and it can't use inplace strategy. Write through another view, or under no_grad().")
         if require_any_grad:
             region_in_root(target, root, &offset)
-    if root.has_leaf_alias:
+    if root.has_alias == HAS_LEAF:
         leaf_error(root._name)
+    if root.has_alias == HAS_RESULT:
+        permission_denied(f"Tensor ({root._name}) shares its memory with an input or another output of a custom function and can't use "
+                          "inplace strategy: the other one would change without its history. Write to a clone() of it.")
     return 0
 
 

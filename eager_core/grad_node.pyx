@@ -5,6 +5,7 @@ from cpython.ref cimport Py_XDECREF
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from eager_core._generated.op_ids cimport OP_PY_LAYER
 from eager_core.errors cimport resource_exhausted
 from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
@@ -24,6 +25,8 @@ cdef class GradNode:
 
     def name(self):
         """Return the node's name, such as ``ExpGradNode``."""
+        if self.row != NULL and self.row.id == OP_PY_LAYER and self.attr_objects is not None:
+            return f"GradNodePyLayer_{self.attr_objects[0]}"
         return self.row.node_name.decode() if self.row != NULL else "GradNodeAccumulation"
 
     def __repr__(self):

@@ -6,25 +6,24 @@ block is open, and if so exchanges each value for what ``pack`` makes of it; the
 import threading
 
 cimport cython
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_CLEAR
 
 from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport invalid_argument, invalid_type, permission_denied, version_error
 from eager_core.grad_mode cimport set_grad_enabled
+from eager_core.grad_node cimport SavedTensor
 from eager_core.layout cimport Layout, same_shape, shape_text
-from eager_core.storage cimport serial_of, untouched
+from eager_core.storage cimport Storage, serial_of, untouched
 from eager_core.tensor cimport is_tensor, new_tensor, type_name
 
 hooks_in_use = 0
 
 
 class _Stack(threading.local):
-    """Blocks open in this thread, innermost last; and whether a hook is running, in which nothing is packed."""
+    """Blocks open in this thread, innermost last. A hook runs with a list of its own."""
 
     def __init__(self):
         self.pairs = []
-        self.busy = False
 
 
 cdef object _stack = _Stack()
@@ -68,18 +67,19 @@ cdef class Packed:
 
 
 cdef bint packs_here() except -1:
-    return bool(_stack.pairs) and not _stack.busy
+    return bool(_stack.pairs)
 
 
 cdef object _call(object hook, object argument):
-    """Hooks record nothing and are not packed themselves. What they raise passes through as it is (S1.13)."""
+    """Hooks record nothing, and what they record all the same is not packed, but by a block that they open themselves (checkpoint). What
+    they raise passes through as it is (S1.13)."""
     cdef bint mode = set_grad_enabled(False)
-    cdef bint busy = _stack.busy
-    _stack.busy = True
+    cdef list outside = _stack.pairs
+    _stack.pairs = []
     try:
         return hook(argument)
     finally:
-        _stack.busy = busy
+        _stack.pairs = outside
         set_grad_enabled(mode)
 
 
@@ -104,8 +104,8 @@ cdef int pack_saved(GradNode node) except -1:
         made = Packed.__new__(Packed)
         made.content = _call(pair.pack, argument)
         if storage.version.current != version:
-            permission_denied(f"the pack hook has modified its argument in place, a tensor of shape {shape_text(<Layout>kept.layout)} saved "
-                              f"by {node.name()}. Change a clone() of it instead")
+            permission_denied(f"the pack hook has modified its argument in place, a tensor of shape {shape_text(<Layout>kept.layout)} "
+                              f"saved by {node.name()}. Change a clone() of it instead")
         made.unpack = pair.unpack
         made.saved_serial = serial_of(storage)
         made.saved_version = kept.version
@@ -119,19 +119,6 @@ cdef int pack_saved(GradNode node) except -1:
         # The snapshot stays counted, so that writes to the memory go on being told apart (S5.13), for as long as somebody keeps it.
         Py_CLEAR(node.saved[k].storage)
     node.packed = packed
-    return 0
-
-
-cdef int move_version(GradNode node, int k, Storage storage, uint64_t version) except -1:
-    cdef Packed packed
-    if node.saved[k].storage == <PyObject *>storage:
-        node.saved[k].version = version
-    elif node.packed is not None and node.packed[k] is not None:
-        packed = <Packed>node.packed[k]
-        if packed.saved_serial == storage.version.serial:
-            packed.saved_version = version
-        if packed.content_serial == storage.version.serial:
-            packed.content_version = version
     return 0
 
 

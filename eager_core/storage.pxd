@@ -7,7 +7,7 @@ cdef struct VersionCounter:
     Py_ssize_t snapshots             # saved tensors alive; with none, where a write falls is of no interest
     uint64_t whole                   # version of the last write that touched everything (not kept up while no snapshot is alive)
     uint64_t base                    # version that stamp 0 stands for
-    uint64_t serial                  # tells this memory from all others, once somebody asks; 0 until then
+    uint64_t serial                  # tells this memory from all others, once somebody asks (0 until then); odd: numbered at birth
     uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
 
 cdef class Storage:
@@ -22,6 +22,11 @@ cdef Storage allocate(Py_ssize_t nbytes, int itemsize)                          
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner)
 
 cdef uint64_t serial_of(Storage s) noexcept
+
+# Between start and stop, new storages are numbered at birth, and so can be told from those that were there before.
+cdef uint64_t start_births() noexcept
+cdef void stop_births() noexcept
+cdef bint born_since(Storage s, uint64_t start) noexcept
 
 # S4.5, S5.13: count a write, and remember where it fell if anybody may ask.
 cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize) except -1

@@ -49,14 +49,49 @@ cdef void _retire(PyObject *o) noexcept:
 cdef destructor _plain_dealloc = eager_intercept_dealloc(<PyTypeObject *>Storage, _retire)
 
 
+cdef uint64_t _serials = 0
+cdef int _births = 0                     # how many want new storages to be numbered
+
+
+cdef uint64_t _next_serial() noexcept:
+    """Unlike an address it is not given away again."""
+    global _serials
+    _serials += 2
+    return _serials
+
+
+cdef uint64_t serial_of(Storage s) noexcept:
+    if s.version.serial == 0:
+        s.version.serial = _next_serial()
+    return s.version.serial
+
+
+cdef uint64_t start_births() noexcept:
+    global _births
+    _births += 1
+    return _serials
+
+
+cdef void stop_births() noexcept:
+    global _births
+    _births -= 1
+
+
+cdef bint born_since(Storage s, uint64_t start) noexcept:
+    return s.version.serial & 1 and s.version.serial > start + 1
+
+
 cdef Storage _new_storage():
     global _n_kept
     cdef Storage made
     if _n_kept == 0:
-        return Storage.__new__(Storage)
-    _n_kept -= 1
-    made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
-    memset(&made.version, 0, sizeof(VersionCounter))
+        made = Storage.__new__(Storage)
+    else:
+        _n_kept -= 1
+        made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
+        memset(&made.version, 0, sizeof(VersionCounter))
+    if _births:
+        made.version.serial = _next_serial() | 1
     return made
 
 
@@ -77,18 +112,6 @@ cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):
     made.nbytes = nbytes
     made.granule = itemsize if itemsize < 8 else 8
     return made
-
-
-cdef uint64_t _serials = 0
-
-
-cdef uint64_t serial_of(Storage s) noexcept:
-    """Unlike an address it is not given away again."""
-    global _serials
-    if s.version.serial == 0:
-        _serials += 1
-        s.version.serial = _serials
-    return s.version.serial
 
 
 cdef inline eager_region _region(Storage s, char *data, Layout layout, int itemsize) noexcept:

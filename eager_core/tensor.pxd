@@ -5,6 +5,10 @@ from eager_core.grad_node cimport AccumulationNode, GradNode
 from eager_core.layout cimport Layout
 from eager_core.storage cimport Storage
 
+cdef enum Alias:
+    HAS_LEAF = 1                 # a leaf that wants a gradient
+    HAS_RESULT = 2               # a result of a custom function, or its input
+
 cdef class TensorBase:
     """The tensor struct. The public class, with operators and methods, derives from it without adding a field."""
     cdef Storage storage
@@ -18,7 +22,7 @@ cdef class TensorBase:
     cdef bint pinned             # a view that is a constant whatever its root is (set by the user, or made under no_grad)
     cdef bint made_under_no_grad  # a view of this kind refuses in-place operations in grad mode (S8.6)
     cdef bint retains            # retain_grads() was called
-    cdef bint has_leaf_alias     # a part of this root's memory is a leaf of its own that wants a gradient
+    cdef int has_alias           # HAS_LEAF, HAS_RESULT: a part of this root's memory has a history of its own, that knows of no write
     cdef int slot                # which output of grad_node
     cdef GradNode grad_node      # None: leaf, or a view whose node is not made yet
     cdef AccumulationNode accumulator    # of a leaf, or the cell of a retained gradient; holds .grad

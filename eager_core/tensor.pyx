@@ -82,8 +82,8 @@ cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype
     if _n_kept:
         _n_kept -= 1
         made = <TensorBase>eager_revive(_kept[_n_kept], public_type)
-        made.pinned = made.made_under_no_grad = made.retains = made.has_leaf_alias = False
-        made.slot = 0
+        made.pinned = made.made_under_no_grad = made.retains = False
+        made.has_alias = made.slot = 0
         made.generation = 0
         PyObject_GC_Track(<PyObject *>made)
     else:

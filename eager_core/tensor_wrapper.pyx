@@ -58,24 +58,26 @@ cdef TensorBase recover(GradNode node, int k):
         return made
     # create_graph: the value gets the history of the version that was saved (S5.10).
     if kept.source >= OUTPUT:
-        history = node
-        made.slot = kept.source - OUTPUT
+        give_history(made, node, kept.source - OUTPUT)
     elif kept.source < node.n_edges:
         history = node.edge(kept.source)
-        made.slot = node.edge_slot(kept.source)
-    else:
-        history = None
-    if history is not None:
-        made._stop_gradient = False
-        if type(history) is AccumulationNode:
-            made.accumulator = <AccumulationNode>history
-        else:
-            made.grad_node = history
+        if history is not None:
+            give_history(made, history, node.edge_slot(kept.source))
     return made
 
 
+cdef void give_history(TensorBase made, GradNode history, int slot) noexcept:
+    made._stop_gradient = False
+    made.slot = slot
+    if type(history) is AccumulationNode:
+        made.accumulator = <AccumulationNode>history
+    else:
+        made.grad_node = history
+
+
 cdef str _role(GradNode node, SavedTensor *kept):
-    role = "output" if kept.source >= OUTPUT else "a value" if kept.source < 0 else f"input {kept.source}"
+    cdef int source = kept.source
+    role = "output" if source >= OUTPUT else "a value" if source < 0 else f"input {source}"
     return f"{role} of {node.name()}"
 
 

@@ -1,10 +1,12 @@
 """Tensors from data, filled, spaced, or drawn at random. NumPy makes the values, `eager_core` the tensor."""
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
@@ -338,23 +340,55 @@ def full_like(x: Tensor, fill_value: Any, dtype: DTypeLike = None, name: str | N
 
 # ---- random -----------------------------------------------------------------------------------------------------------------------
 
+class _Replay(threading.local):
+    """The generator that this thread draws from while it repeats a computation, instead of the common one."""
+
+    generator: np.random.Generator | None = None
+
+
 class _Random:
     """The generator behind all random functions: made at first use, as numpy.random is slow to import; one user at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._generator: np.random.Generator | None = None
+        self._replay = _Replay()
 
     def seed(self, value: int | None) -> None:
         generator = np.random.default_rng(value)
+        if self._replay.generator is not None:
+            self._replay.generator = generator
+            return
         with self._lock:
             self._generator = generator
 
     def draw(self, make: Callable[[np.random.Generator], Array]) -> Array:
+        if self._replay.generator is not None:
+            return make(self._replay.generator)
         with self._lock:
             if self._generator is None:
                 self._generator = np.random.default_rng()
             return make(self._generator)
+
+    def copy(self) -> np.random.Generator:
+        """Return a generator that will give the numbers that this thread is about to draw."""
+        if self._replay.generator is not None:
+            return deepcopy(self._replay.generator)
+        with self._lock:
+            if self._generator is None:
+                self._generator = np.random.default_rng()
+            return deepcopy(self._generator)
+
+    @contextlib.contextmanager
+    def replay(self, generator: np.random.Generator | None) -> Iterator[None]:
+        """Let this thread alone draw from a copy of `generator`; nothing is done for None. The common one stays where it is."""
+        before = self._replay.generator
+        if generator is not None:
+            self._replay.generator = deepcopy(generator)
+        try:
+            yield
+        finally:
+            self._replay.generator = before
 
 
 _random = _Random()

@@ -60,7 +60,8 @@ def test_pack_once_per_save_and_unpack_at_each_use():
     np.testing.assert_allclose(x.grad.numpy(), 2 * (2 * X + np.exp(X)), rtol=1e-15)
 
 
-@pytest.mark.parametrize("operation", [lambda x: x + x, lambda x: x.sum(), lambda x: x.reshape([2, 2]), lambda x: x[1:3], lambda x: x * 2.0])
+@pytest.mark.parametrize("operation", [lambda x: x + x, lambda x: x.sum(), lambda x: x.reshape([2, 2]), lambda x: x[1:3],
+                                       lambda x: x * 2.0])
 def test_values_of_which_only_the_shape_is_kept_are_not_packed(operation):
     hooks = Counting()
     with hooks.block():
@@ -331,7 +332,7 @@ def test_a_pack_hook_that_writes_to_its_argument_is_an_error():
         (x * 1.0).exp()
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     pass
 
 
@@ -345,7 +346,7 @@ def test_s2_6_a_pack_hook_that_fails_leaves_an_in_place_operation_undone(operati
     def pack(t):
         calls.append(t)
         if len(calls) == nth:
-            raise Refusal(operation)
+            raise RefusalError(operation)
         return t.numpy()
 
     x = leaf()
@@ -357,7 +358,7 @@ def test_s2_6_a_pack_hook_that_fails_leaves_an_in_place_operation_undone(operati
     with saved_tensors_hooks(pack, paddle.to_tensor):
         try:
             getattr(target, operation)(*other)
-        except Refusal as error:
+        except RefusalError as error:
             assert error.args == (operation,)
         else:
             assert len(calls) < nth, "it has no second save"
@@ -377,9 +378,9 @@ def test_what_a_failing_pack_hook_has_recorded_does_not_survive_in_silence():
     def pack(t):
         with paddle.enable_grad():
             kept.append(w * t)
-        raise Refusal
+        raise RefusalError
 
-    with pytest.raises(Refusal), saved_tensors_hooks(pack, lambda t: t):
+    with pytest.raises(RefusalError), saved_tensors_hooks(pack, lambda t: t):
         y.exp_()
     np.testing.assert_array_equal(y.numpy(), X)
     with pytest.raises(RuntimeError, match=VERSION_ERROR):
@@ -409,7 +410,7 @@ def test_a_pack_hook_that_rebinds_the_target_is_refused():
 
 def test_an_exception_of_unpack_passes_through_and_leaves_gradients_alone():
     """S1.13, S9.22."""
-    error = Refusal("unpack")
+    error = RefusalError("unpack")
 
     def unpack(array):
         raise error
@@ -417,7 +418,7 @@ def test_an_exception_of_unpack_passes_through_and_leaves_gradients_alone():
     x = leaf()
     with saved_tensors_hooks(lambda t: t.numpy(), unpack):
         y = x.exp()
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RefusalError) as caught:
         (x * 3.0 + y).sum().backward()
     assert caught.value is error and x.grad is None and paddle.is_grad_enabled()
     (x * 3.0).sum().backward()

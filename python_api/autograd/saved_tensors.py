@@ -17,8 +17,8 @@ class saved_tensors_hooks:  # noqa: N801  a context manager, named as the refere
     instead, and ``unpack_hook`` makes a tensor of that result each time that backward asks for it, in or outside of the block. Values of
     which only shape and dtype are kept are not packed. Blocks nest, and the innermost alone counts; other threads are not affected.
 
-    A hook that copies (`numpy()`, `clone()`, a file) makes later writes to the tensor legal, and gradients stay exact. What it returns as it
-    was given stays protected: a write to it makes backward refuse, as it does without hooks.
+    A hook that copies (`numpy()`, `clone()`, a file) makes later writes to the tensor legal, and gradients stay exact. What it returns as
+    it was given stays protected: a write to it makes backward refuse, as it does without hooks.
 
     Parameters
     ----------

@@ -207,4 +207,7 @@ OPS: tuple[Op, ...] = (
     Op("region_write", "node", "x: tensor, value: tensor", "A region of a tensor overwritten.", public=False, method=False,
        functional=False,
        grad="native"),
+    Op("py_layer", "node", "x: tensor", "A custom function.", public=False, method=False, functional=False, grad="native"),
+    Op("py_layer_grad", "node", "x: tensor", "The backward of a custom function that may be differentiated once.", public=False,
+       method=False, functional=False),
 )
