@@ -25,7 +25,9 @@ from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
 
 cdef enum:
+    COPIED = 32                  # row.saved: a private copy, so that the input may change
     META_ONLY = 64               # row.saved: shape and dtype are enough
+    INPUT = 15                   # row.saved: which
 
 
 cdef object dygraph_function(OpCall *c):
@@ -179,17 +181,17 @@ cdef GradNode _begin_node(OpCall *c):
         source = c.row.saved[i]
         if source & OUTPUT or not c.row.uses[i] & wanted:
             continue
-        if c.x[source & ~META_ONLY] == NULL:
+        if c.x[source & INPUT] == NULL:
             continue
-        x = <TensorBase>c.x[source & ~META_ONLY]
+        x = <TensorBase>c.x[source & INPUT]
         if source & META_ONLY:
-            save_meta(node, i, x, source & ~META_ONLY)
-        elif c.inplace and (source == 0 or may_share(x, <TensorBase>c.x[0])):
+            save_meta(node, i, x, source & INPUT)
+        elif source & COPIED or c.inplace and (source == 0 or may_share(x, <TensorBase>c.x[0])):
             # S6.3, S6.5: the kernel is about to overwrite it. The copy keeps the old history: that of the node's own edge.
             if not held:
                 _hold_memory(c)
                 held = True
-            save_tensor(node, i, contiguous_copy(x, x.dtype), source)
+            save_tensor(node, i, contiguous_copy(x, x.dtype), source & INPUT)
         else:
             save_tensor(node, i, x, source)
     return node

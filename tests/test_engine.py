@@ -239,6 +239,9 @@ def test_assigning_grad():
     assert x.grad is None
     x.sum().backward()
     close(x.grad, [1, 1])
+    x.grad = leaf([3.0, 4.0]) * 2.0                       # without its history
+    assert x.grad.is_leaf and x.grad.stop_gradient
+    close(x.grad, [6, 8])
 
 
 def test_a_leaf_that_changed_its_shape():
@@ -430,11 +433,11 @@ def test_a_hooks_answer_with_a_history_leaves_it_behind(on_leaf):
 def test_removing_hooks():
     """S9.11: True, then False; during a run it takes effect for the next."""
     x = leaf([1.0])
-    seen = []
+    seen, removed = [], []
 
     def first(g):
         seen.append("first")
-        second_handle.remove()
+        removed.append(second_handle.remove())
 
     x.register_hook(first)
     second_handle = x.register_hook(lambda g: seen.append("second"))
@@ -443,6 +446,7 @@ def test_removing_hooks():
     x.sum().backward()
     assert seen == ["first", "second", "first"]
     assert second_handle.remove() is False
+    assert removed == [True, False]
 
 
 def test_a_hook_fires_once_per_backward():

@@ -354,14 +354,15 @@ def test_s3_9_updates_are_seen_by_older_graphs():
 
 def aliases(x):
     return {"reshape": x.reshape([3, 2]), "getitem": x[1], "slice": x[:, 1:], "squeeze": x.squeeze(), "unsqueeze": x.unsqueeze(0),
-            "flatten": x.flatten(), "transpose": x.transpose([1, 0]), "t": x.t(), "T": x.T, "detach": x.detach(), "data": x.data,
+            "flatten": x.flatten(), "view": x.view([3, 2]), "transpose": x.transpose([1, 0]), "t": x.t(), "T": x.T, "detach": x.detach(), "data": x.data,
             "view of view": x.T[0][1:]}
 
 
 def copies(x):
     return {"clone": x.clone(), "assign": paddle.assign(x), "deepcopy": copy.deepcopy(x), "pickle": pickle.loads(pickle.dumps(x)),
             "index array": x[np.array([0, 1])], "mask": x[np.array([True, True])], "list": x[[0]], "astype": x.astype("float64"),
-            "numpy": paddle.to_tensor(x.numpy()), "copy": copy.copy(x), "arithmetic": x + 0.0}
+            "numpy": paddle.to_tensor(x.numpy()), "copy": copy.copy(x), "arithmetic": x + 0.0,
+            "split": x.split(2)[0], "chunk": x.chunk(2)[1], "expand": x.expand([1, 2, 3]), "unbind": x.unbind()[1]}
 
 
 def test_s4_1_aliases_share_the_counter():
@@ -407,6 +408,13 @@ def test_s4_4_views_and_copies_are_new_objects():
     assert x.inplace_version == 5
     assert x.astype("float64") is not x
     assert x.cast("float64") is not x
+    for one in (paddle.nn.functional.dropout(x, 0.0), paddle.nn.functional.dropout(x, 0.5, training=False)):
+        assert one is not x
+        assert one.inplace_version == 0
+        one.zero_()
+    np.testing.assert_array_equal(x.numpy(), [[6.0, 7.0]])
+    assert x.cpu() is x
+    assert x.contiguous() is x
 
 
 BUMPS = {
@@ -419,7 +427,11 @@ BUMPS = {
     "copy_": lambda x: x.copy_(const([[1.0], [1.0]])), "set_value": lambda x: x.set_value(np.ones([2, 2])),
     "iadd": lambda x: x.__iadd__(1.0),
     "set_value tensor": lambda x: x.set_value(const(np.ones([2, 2]))), "reshape_": lambda x: x.reshape_([4]),
-    "softmax_": lambda x: x.softmax_(),
+    "softmax_": lambda x: x.softmax_(), "uniform_": lambda x: x.uniform_(), "normal_": lambda x: x.normal_(),
+    "exponential_": lambda x: x.exponential_(), "bernoulli_": lambda x: x.bernoulli_(), "geometric_": lambda x: x.geometric_(0.5),
+    "log_normal_": lambda x: x.log_normal_(), "cauchy_": lambda x: x.cauchy_(), "random_": lambda x: x.random_(),
+    "increment": lambda x: paddle.increment(x[0, 0:1]), "assign tensor": lambda x: paddle.assign(const(np.ones([2, 2])), x),
+    "assign array": lambda x: paddle.assign(np.ones([2, 2]), x),
 }
 
 

@@ -32,7 +32,7 @@ def saved_of(op: Op, compiler: Compiler) -> list[tuple[str, bool, int]]:
 def source_code(op: Op, name: str, meta: bool) -> int:
     names = [p.name for p in op.tensors]
     number = names.index(name) if name in names else 16 + int(name[4:] or 0)
-    return number + (64 if meta else 0)
+    return number + (64 if meta else 32 if name in op.copies else 0)
 
 
 def ufunc_names(ops: tuple[Op, ...]) -> list[str]:

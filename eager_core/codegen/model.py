@@ -51,6 +51,7 @@ class Op:
     public: bool = True
     grad: dict[str, str] | str | None = None            # formula per input, or the name of a native function
     saves: tuple[str, ...] = ()                         # only with a native gradient: "x", "out", "x.meta", "y for x"
+    copies: tuple[str, ...] = ()                        # of what is saved, what is copied, so that it may change before backward
     aliases: tuple[str, ...] = ()                       # further public names, in both forms
     formula: str = ""                                   # mathematics, for the reference page
     result: str = ""                                    # dtype of an array operator's result, in words, if not that of its input
@@ -77,6 +78,7 @@ class Op:
         if isinstance(self.grad, dict):
             unknown = set(self.grad) - {p.name for p in self.tensors}
             require(not unknown, f"a gradient is given for {sorted(unknown)}, which are no tensor inputs")
+        require(set(self.copies) <= {p.name for p in self.tensors}, "only tensor inputs can be copied")
         require(not self.bare or not self.functional, "two forms of one name")
         if self.inplace:
             require(bool(self.tensors), "an in-place form needs a tensor to write to")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..grad_mode import is_grad_enabled
 from . import OPS
 
 if TYPE_CHECKING:
@@ -88,8 +89,17 @@ def extremum_grad(grad: Tensor, x: Tensor, out: Tensor, axis: Axes, keepdim: boo
     return hit * (_kept(grad, ndim, axis, keepdim) / hit.sum(axis=axis, keepdim=True))
 
 
-def prod_grad(grad: Tensor, x: Tensor, axis: Axes, keepdim: bool) -> Tensor:
-    """The product of the others, as products of what comes before and after: exact with zeros, and differentiable again."""
+def _divisible(rows: np.ndarray[Any, Any]) -> bool:
+    """Whether no product of neighbours in a row is zero, overflows or loses digits: the logarithms, summed, stay within the exponents."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        walk = np.cumsum(np.log2(np.abs(rows), dtype=np.float64), axis=-1)
+        width = walk.max(axis=-1, initial=0.0) - walk.min(axis=-1, initial=0.0)
+    return bool((width < np.finfo(rows.dtype).maxexp - 8).all())
+
+
+def prod_grad(grad: Tensor, x: Tensor, out: Tensor, axis: Axes, keepdim: bool) -> Tensor:
+    """The product of the others: the whole divided by each. With zeros, out of range, or to be differentiated again, one after the other:
+    as products of what comes before and after."""
     ndim = len(x.shape)
     if ndim == 0:
         return grad
@@ -102,6 +112,8 @@ def prod_grad(grad: Tensor, x: Tensor, axis: Axes, keepdim: bool) -> Tensor:
     rows = x.transpose(order).reshape([*[x.shape[a] for a in kept], count]) if count else x
     if count == 0:
         return zeros_like(x)
+    if not is_grad_enabled() and _divisible(rows.numpy()):
+        return _kept(grad, ndim, axis, keepdim) * (_kept(out, ndim, axis, keepdim) / x).conj()
     one = _constant(np.ones([*rows.shape[:-1], 1], x.dtype))
     before, after = [one], [one]
     for k in range(count - 1):

@@ -124,7 +124,7 @@ OPS: tuple[Op, ...] = (
     reduction("min", "minimum", "Smallest element over axes; equal ones share the gradient evenly.", "grad / m where x == min",
               REDUCE_PLAIN, 2, {"x": "core.extremum_grad(grad, x, out, axis, keepdim)"}),
     reduction("prod", "multiply", "Product over axes.", "grad times the product of the others",
-              REDUCE, 1, {"x": "core.prod_grad(grad, x, axis, keepdim)"}),
+              REDUCE, 1, {"x": "core.prod_grad(grad, x, out, axis, keepdim)"}),
     reduction("any", "logical_or", "Whether any element is true.", "none", REDUCE_PLAIN, 0, None, dtypes="logical"),
     reduction("all", "logical_and", "Whether all elements are true.", "none", REDUCE_PLAIN, 1, None, dtypes="logical"),
     Op("unreduce", "unreduce", "x: tensor, layout: object, axis: axes = None, keepdim: bool = False", "Undo a reduction's change of shape: "

@@ -17,8 +17,9 @@ OPS: tuple[Op, ...] = (
     Op("argsort", "array", ORDER, "The order that sorts along an axis; equal elements keep theirs.",
        result=PLACES, kernel="sorting.argsort",
        formula="none"),
+    # To find the order when backward asks for it costs a copy; to keep it, an argsort where sort is enough.
     Op("sort", "array", ORDER, "Sorted along an axis.", kernel="sorting.sort", grad={"x": "sorting.sort_grad(grad, x, axis, descending)"},
-       formula="grad back at the places the elements came from"),
+       copies=("x",), formula="grad back at the places the elements came from"),
     Op("topk", "array", "x: tensor, k: int, axis: object = -1, largest: bool = True, sorted: bool = True" + NAME,
        "The k largest or smallest elements along an axis, in order, and where they are.",
        result=WITH_PLACES, kernel="sorting.topk", lowlevel="top_k_v2",
