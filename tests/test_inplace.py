@@ -354,7 +354,8 @@ def test_s3_9_updates_are_seen_by_older_graphs():
 
 def aliases(x):
     return {"reshape": x.reshape([3, 2]), "getitem": x[1], "slice": x[:, 1:], "squeeze": x.squeeze(), "unsqueeze": x.unsqueeze(0),
-            "flatten": x.flatten(), "view": x.view([3, 2]), "transpose": x.transpose([1, 0]), "t": x.t(), "T": x.T, "detach": x.detach(), "data": x.data,
+            "flatten": x.flatten(), "view": x.view([3, 2]),
+            "transpose": x.transpose([1, 0]), "t": x.t(), "T": x.T, "detach": x.detach(), "data": x.data,
             "view of view": x.T[0][1:]}
 
 

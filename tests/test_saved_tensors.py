@@ -156,8 +156,9 @@ def test_s5_3_constants_masks_and_indexes_are_checked_or_copied():
 def test_s5_2_what_needs_the_shape_only_takes_no_memory():
     """The memory of an operand goes with its last tensor, though the graph is alive."""
     x = paddle.to_tensor(np.full(1 << 20, 0.5), stop_gradient=False)
-    for use in (lambda y: y.sum(), lambda y: y.mean(), lambda y: y.scale(2.0).sum(), lambda y: (y + y).sum(), lambda y: y.astype("float32").sum(),
-                lambda y: paddle.concat([y, y]).sum(), lambda y: y.reshape([1024, 1024])[0].sum(), lambda y: paddle.gather(y, const([1], "int64"))):
+    for use in (lambda y: y.sum(), lambda y: y.mean(), lambda y: y.scale(2.0).sum(), lambda y: (y + y).sum(),
+                lambda y: y.astype("float32").sum(), lambda y: paddle.concat([y, y]).sum(), lambda y: y.reshape([1024, 1024])[0].sum(),
+                lambda y: paddle.gather(y, const([1], "int64"))):
         y = x * 3.0
         allocator.empty_cache()
         z = use(y)

@@ -98,8 +98,10 @@ def _divisible(rows: np.ndarray[Any, Any]) -> bool:
 
 
 def prod_grad(grad: Tensor, x: Tensor, out: Tensor, axis: Axes, keepdim: bool) -> Tensor:
-    """The product of the others: the whole divided by each. With zeros, out of range, or to be differentiated again, one after the other:
-    as products of what comes before and after."""
+    """The product of the others: the whole divided by each, or, where that is not exact, products of what comes before and after.
+
+    The latter with zeros, beyond the range of the dtype, and to be differentiated again.
+    """
     ndim = len(x.shape)
     if ndim == 0:
         return grad
