@@ -15,7 +15,7 @@ from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport GradNode, new_node
 from eager_core.grad_tensor_holder cimport exclusive, zeros
-from eager_core.layout cimport contiguous_layout, same_shape, shape_text
+from eager_core.layout cimport contiguous_layout, same_layout, same_shape, shape_text
 from eager_core.native_gradients cimport give
 from eager_core.op cimport op_row
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
@@ -311,9 +311,27 @@ cdef bint _returned_in_place(TensorBase t, LayerContext ctx, list inputs) except
     return _index(t, inputs) >= 0 and _index(t, ctx.not_inplace_tensors) < 0
 
 
+cdef bint _is_part(TensorBase t, TensorBase whole):
+    """Whether each element of t is one of `whole`, of whose history that of t, if it has any, will be a part."""
+    cdef Py_ssize_t low = 0, high = 0, reach, itemsize = DTYPES[t.dtype].itemsize
+    cdef int k
+    if root_of(t) is not root_of(whole) and (t.storage is not whole.storage or wants_grad(t)):
+        return False
+    if root_of(t) is whole or (t.data == whole.data and same_layout(t.layout, whole.layout)):
+        return True
+    for k in range(t.layout.ndim):
+        reach = (t.layout.dims[k] - 1) * t.layout.strides[k]
+        if reach < 0:
+            low += reach
+        else:
+            high += reach
+    return (whole.layout.contiguous and t.data + low * itemsize >= whole.data
+            and t.data + (high + 1) * itemsize <= whole.data + whole.layout.numel * itemsize)
+
+
 cdef int _check_inputs(str name, list inputs, list tensors, list kinds, ForwardGuard guard) except -1:
     """S12.7: what forward has written to must come back as a result, or its old history would be taken for that of the new value."""
-    cdef TensorBase t, root
+    cdef TensorBase t
     cdef int i, at
     cdef bint returned
     for i in range(len(inputs)):
@@ -322,11 +340,10 @@ cdef int _check_inputs(str name, list inputs, list tensors, list kinds, ForwardG
             permission_denied(f"{name}.forward() has rebound the memory of its input {i} (assigned to .data)")
         if not guard.modified(i):
             continue
-        root = root_of(t)
         returned = False
-        for wanted in (t, root):
-            at = _index(wanted, tensors)
-            returned = returned or (at >= 0 and (kinds[at] == INPLACE or kinds[at] == WRITTEN_CONSTANT))
+        for at in range(len(tensors)):
+            if kinds[at] == INPLACE or kinds[at] == WRITTEN_CONSTANT:
+                returned = returned or tensors[at] is t or _is_part(t, <TensorBase>tensors[at])
         if not returned:
             permission_denied(f"{name}.forward() has modified its input {i} ({t._name}) of shape {shape_text(t.layout)} in place, and does "
                               "not return it as a result that is in place. Return the input itself, or write to a clone() of it")

@@ -870,6 +870,8 @@ HIDDEN = {
     "cofactor": "det", "cofactor_slope": "det",
     # Tested with indexing, in test_indexing and test_views.
     "getitem": None, "pick": None, "setitem": None, "put": None, "view": None, "region_write": None,
+    # Tested in test_custom_functions.
+    "py_layer": None, "py_layer_grad": None,
 
 }
 

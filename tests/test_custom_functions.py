@@ -701,6 +701,30 @@ def test_14_38_and_47_an_input_that_is_modified_and_not_returned(forward):
     np.testing.assert_allclose(x.grad.numpy(), W + np.cos(X), rtol=1e-15)
 
 
+def test_inputs_that_overlap_a_returned_one():
+    """A part of what is returned follows it; what reaches beyond would keep its old history there."""
+    def forward(ctx, part, other):
+        part.scale_(3.0)
+        return part
+
+    def backward(ctx, g, *rest):
+        return g * 3.0, None
+
+    for other, legal in ((lambda y, part: y[1:3], True), (lambda y, part: part[1:], True), (lambda y, part: y, False),
+                         (lambda y, part: y[2:], False), (lambda y, part: part.detach(), True), (lambda y, part: y.detach(), False)):
+        x = leaf()
+        y = x * 1.0
+        part = y[:3]
+        if legal:
+            layer(forward, backward).apply(part, other(y, part))
+            (y * const(W)).sum().backward()
+            np.testing.assert_array_equal(x.grad.numpy(), W * [3, 3, 3, 1])
+        else:
+            with pytest.raises(RuntimeError, match=r"has modified its input 1"):
+                layer(forward, backward).apply(part, other(y, part))
+            np.testing.assert_array_equal(y.numpy(), X)
+
+
 def test_a_write_beside_the_input_is_none_to_it():
     """S5.13: another row of the matrix that the input is a row of."""
     x = leaf(np.ones([2, 3]))
