@@ -2,7 +2,7 @@
 
     python benchmarks/threads.py
 
-The threshold in ``eager_core/tracer.pyx`` (KEEP_GIL_BELOW) rests on this. To see the two sides, build once with 0 and once with a
+The threshold in ``eager_core/tracer.pxd`` (KEEP_GIL_BELOW) rests on this. To see the two sides, build once with 0 and once with a
 number beyond all sizes.
 """
 

@@ -2,6 +2,13 @@ from eager_core.layout cimport Layout
 from eager_core.op cimport Job, OpCall
 from eager_core.tensor cimport TensorBase
 
+cdef enum:
+    # Elements (multiply-adds of a product) below which a kernel keeps the GIL: about a microsecond of work. Two threads with operators on 6
+    # floats make 12.6 million calls a second together when they keep it and 4.3 when they release it around each: most of the time
+    # goes into handing the GIL over. Two threads gain from the release from 1024 elements on for tanh, from some 8000 for a product
+    # (float64, 2 cores). `python benchmarks/threads.py` measures it.
+    KEEP_GIL_BELOW = 1024
+
 cdef int trace_op(OpCall *c) except -1
 cdef void run_job(Job *job) noexcept                                   # kernels outside of an operator's call
 cdef TensorBase contiguous_copy(TensorBase t, int dtype)               # new memory, no history

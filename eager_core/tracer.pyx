@@ -10,14 +10,6 @@ from eager_core.storage cimport Storage
 from eager_core.tensor cimport empty_tensor
 
 
-cdef enum:
-    # Elements (multiply-adds of a product) below which a kernel keeps the GIL: about a microsecond of work. Two threads with operators on 6
-    # floats make 12.6 million calls a second together when they keep it and 4.3 when they release it around each: most of the time
-    # goes into handing the GIL over. Two threads gain from the release from 1024 elements on for tanh, from some 8000 for a product
-    # (float64, 2 cores). `python benchmarks/threads.py` measures it.
-    KEEP_GIL_BELOW = 1024
-
-
 cdef inline Py_ssize_t _work(Job *job) noexcept:
     cdef Py_ssize_t work = 1
     cdef int i

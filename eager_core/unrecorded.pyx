@@ -1,4 +1,6 @@
 """Arithmetic of a backward pass that records nothing, at the price of a loop and at most one new tensor."""
+from libc.string cimport memcpy, memset
+
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_ADD
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64
 from eager_core.kernel_tables cimport Loop, ufunc_loop
@@ -6,7 +8,7 @@ from eager_core.layout cimport same_shape
 from eager_core.op cimport FAMILY_BINARY, FAMILY_UNARY, JOB_LOOP, Job, eager_cast_loop, eager_own_loop
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport alias, as_array, empty_tensor
-from eager_core.tracer cimport begin_plan, plan_constant, plan_memory, plan_tensor, run_job
+from eager_core.tracer cimport KEEP_GIL_BELOW, begin_plan, plan_constant, plan_memory, plan_tensor, run_job
 
 
 cdef inline bint _reusable(TensorBase t, int references) noexcept:
@@ -113,6 +115,9 @@ cdef bint add_same(TensorBase t, TensorBase addend) noexcept:
 
 cdef int fill_region(TensorBase t, Layout region, char *data, double value) except -1:
     cdef Job job
+    if value == 0.0 and region.contiguous and region.numel < KEEP_GIL_BELOW:
+        memset(data, 0, region.numel * DTYPES[t.dtype].itemsize)
+        return 0
     if region.contiguous:
         job.kind = JOB_LOOP
         job.loop = eager_cast_loop(EAGER_FLOAT64, t.dtype)
@@ -161,6 +166,9 @@ cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase pie
 cdef TensorBase copy_of_region(TensorBase t, Layout region, char *data):
     cdef Job job
     cdef TensorBase made = empty_tensor(region, t.dtype)
+    if region.contiguous and region.numel < KEEP_GIL_BELOW:
+        memcpy(made.data, data, region.numel * DTYPES[t.dtype].itemsize)
+        return made
     if region.contiguous:
         job.kind = JOB_LOOP
         job.loop = eager_cast_loop(t.dtype, t.dtype)
