@@ -122,7 +122,7 @@ cdef int _run_packed(OpCall *c, GradNode node) except -1:
         copy_into(part, backup)
         if part.storage.version.snapshots > snapshots or part.storage.version.current != version + 1:
             # The hook has made others keep what they saw.
-            bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize)
+            bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
         else:
             part.storage.version.current = version
         raise
@@ -133,7 +133,7 @@ cdef int _run_packed(OpCall *c, GradNode node) except -1:
 cdef int _count_write(OpCall *c) except -1:
     """The version moves, and the storage remembers where (S4.5, S5.13)."""
     cdef TensorBase part = <TensorBase>(c.written if c.written != NULL else c.x[0])
-    return bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize)
+    return bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
 
 
 cdef bint _differentiable_result(OpCall *c) noexcept:
@@ -298,7 +298,7 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
                           "back in the old shape")
     target.layout = layout
-    bump_all(target.storage)
+    bump_all(target.storage, c.row.id)
     if node is not None and target.root is None:
         replace_history(target, node)
     elif node is not None:

@@ -639,7 +639,7 @@ cdef class Run:
         elif self.create_graph:
             cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
         elif add_same(before, <TensorBase>gradient[0]):
-            bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize)
+            bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize, OP_ADD)
         else:
             call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])
         Py_CLEAR(gradient[0])

@@ -1,6 +1,10 @@
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from eager_core.layout cimport Layout
+
+cdef enum:
+    WRITERS = 8                      # how many of the last writes are known by operator (a power of 2)
+    OUTSIDE = -1                     # in place of an operator's number: a write that the library did not make
 
 cdef struct VersionCounter:
     uint64_t current                 # what inplace_version shows (S4.1)
@@ -9,6 +13,7 @@ cdef struct VersionCounter:
     uint64_t base                    # version that stamp 0 stands for
     uint64_t serial                  # tells this memory from all others, once somebody asks (0 until then); odd: numbered at birth
     uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
+    uint16_t[8] writers              # by version modulo WRITERS: 1 + operator, 0 for a write from outside; kept up as `whole` is
 
 cdef class Storage:
     """Owner of a block of memory and of its version counter; everything that shares the memory shares this object."""
@@ -29,19 +34,20 @@ cdef void stop_births() noexcept
 cdef bint born_since(Storage s, uint64_t start) noexcept
 
 # S4.5, S5.13: count a write, and remember where it fell if anybody may ask.
-cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize) except -1
+cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1
 cdef bint untouched_slow(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept
 
-cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize) except -1:
+cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     s.version.current += 1
     if s.version.snapshots == 0:
         return 0
-    return bump_region_slow(s, data, layout, itemsize)
+    return bump_region_slow(s, data, layout, itemsize, op)
 
-cdef inline void bump_all(Storage s) noexcept:
+cdef inline void bump_all(Storage s, int op) noexcept:
     """Count a write to everything: a saver of any part must notice."""
     s.version.current += 1
     s.version.whole = s.version.current
+    s.version.writers[s.version.current & (WRITERS - 1)] = <uint16_t>(op + 1)
 
 cdef inline bint untouched(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept:
     return s.version.current == snapshot or untouched_slow(s, snapshot, data, layout, itemsize)

@@ -124,10 +124,11 @@ cdef inline eager_region _region(Storage s, char *data, Layout layout, int items
     return region
 
 
-cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize) except -1:
+cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     """A snapshot is alive: stamp the elements just written (the version has been moved already)."""
     cdef VersionCounter *version = &s.version
     cdef eager_region region
+    version.writers[version.current & (WRITERS - 1)] = <uint16_t>(op + 1)
     if layout.numel * itemsize >= s.nbytes or version.current - version.base >= 0xffffffffULL:
         version.whole = version.current
         return 0

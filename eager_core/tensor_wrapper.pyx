@@ -6,7 +6,8 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport precondition_not_met, version_error
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport AccumulationNode, SavedTensor
-from eager_core.layout cimport Layout, shape_text
+from eager_core.layout cimport Layout
+from eager_core.provenance cimport explanation, role_of
 from eager_core.saved_hooks cimport unpacked
 from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport new_tensor
@@ -42,11 +43,11 @@ cdef TensorBase value_of(GradNode node, int k):
     cdef Storage storage
     if k >= node.n_saved or kept.storage == NULL:
         if k < node.n_saved and node.packed is not None and node.packed[k] is not None:
-            return unpacked(node, k, _role(node, kept))
+            return unpacked(node, k, role_of(node, kept))
         precondition_not_met(f"{node.name()} has no saved tensor {k}")
     storage = <Storage>kept.storage
     if not untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
-        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, _explanation(node, kept))
+        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, explanation(node, kept))
     return new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
 
 
@@ -73,14 +74,3 @@ cdef void give_history(TensorBase made, GradNode history, int slot) noexcept:
         made.accumulator = <AccumulationNode>history
     else:
         made.grad_node = history
-
-
-cdef str _role(GradNode node, SavedTensor *kept):
-    cdef int source = kept.source
-    role = "output" if source >= OUTPUT else "a value" if source < 0 else f"input {source}"
-    return f"{role} of {node.name()}"
-
-
-cdef str _explanation(GradNode node, SavedTensor *kept):
-    return (f"It was saved as {_role(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
-            f"{DTYPES[kept.dtype].name.decode()}. Clone it before the write, or move the write after backward.")

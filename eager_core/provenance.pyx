@@ -1,0 +1,56 @@
+"""Who saved a value, who has overwritten it, and what to do: what the version error says beyond its fixed text."""
+from libc.stdint cimport uint64_t
+
+from eager_core.dtypes cimport DTYPES
+from eager_core.layout cimport Layout, shape_text
+from eager_core.op cimport op_row
+from eager_core.storage cimport WRITERS, Storage, untouched
+from eager_core.tensor_wrapper cimport OUTPUT
+
+
+cdef str role_of(GradNode node, SavedTensor *kept):
+    if kept.source < 0:
+        return f"a value of {node.name()}"
+    if kept.source < OUTPUT:
+        return f"input {kept.source} of {node.name()}"
+    return f"output of {node.name()}" if kept.source == OUTPUT else f"output {kept.source - OUTPUT} of {node.name()}"
+
+
+cdef str explanation(GradNode node, SavedTensor *kept):
+    return (f"It was saved as {role_of(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
+            f"{DTYPES[kept.dtype].name.decode()}. {_writers(kept)} Clone the tensor before the write, move the write after backward, or run "
+            "forward under autograd.allow_mutation_on_saved_tensors().")
+
+
+cdef str _writers(SavedTensor *kept):
+    """The operators that have written to the memory since, oldest first; the ring knows the last few."""
+    cdef Storage s = <Storage>kept.storage
+    cdef uint64_t known = s.version.current - WRITERS if s.version.current > WRITERS else 0, version
+    cdef str touching = None
+    before, times, names = None, 0, []
+    for version in range(max(known, kept.version) + 1, s.version.current + 1):
+        name = _writer(s, version)
+        # Not untouched by what came from here on: the last such version is that of the write that hit the saved elements last.
+        if not untouched(s, version - 1, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
+            touching = name
+        if name == before:
+            times += 1
+            names.pop()
+        else:
+            times = 1
+        names.append((name, times))
+        before = name
+    text = ", ".join(name if n == 1 else f"{name} ({n} times)" for name, n in names)
+    more = f" the last {WRITERS} of {s.version.current - kept.version} writes:" if known > kept.version else ""
+    if touching is None:             # so long ago that the ring has forgotten
+        return f"Since then its memory was written in place by{more} {text}, none of which touched these elements: an earlier one did."
+    last = f"; {touching} was the last to touch these elements" if len(names) > 1 or more else ""
+    return f"Since then its memory was written in place by{more} {text}{last}."
+
+
+cdef str _writer(Storage s, uint64_t version):
+    cdef int op = s.version.writers[version & (WRITERS - 1)] - 1
+    if op < 0:
+        return "code outside of the library"
+    name = op_row(op).name.decode()
+    return "__setitem__" if name in ("setitem", "put") else name + "_"
