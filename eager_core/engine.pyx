@@ -19,6 +19,7 @@ from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
 from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, real_part, region_view, zero_region, zeros
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
+from eager_core.modes cimport modes_on
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.storage cimport bump_region
 from eager_core.tensor cimport TensorBase, alias, is_tensor, type_name, wants_grad
@@ -638,7 +639,7 @@ cdef class Run:
             cell.grad = <object>gradient[0]
         elif self.create_graph:
             cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
-        elif add_same(before, <TensorBase>gradient[0]):
+        elif not (modes_on or before.storage.log is not None) and add_same(before, <TensorBase>gradient[0]):
             bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize, OP_ADD)
         else:
             call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])

@@ -11,6 +11,7 @@ from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
 )
 from eager_core.storage cimport Storage
+from eager_core.write_log cimport released
 
 
 @cython.no_gc_clear
@@ -101,6 +102,8 @@ cdef void release_saved(PyObject *node) noexcept:
         one = &(<GradNode>node).saved[i]
         if one.storage != NULL:
             (<Storage>one.storage).version.snapshots -= 1
+            if (<Storage>one.storage).log is not None:
+                released(<Storage>one.storage, one.version)
             Py_XDECREF(one.storage)
         Py_XDECREF(one.layout)
         Py_XDECREF(one.name)

@@ -5,15 +5,18 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.layout cimport Layout, shape_text
 from eager_core.op cimport op_row
 from eager_core.storage cimport WRITERS, Storage, untouched
+from eager_core.tensor cimport TensorBase
 from eager_core.tensor_wrapper cimport OUTPUT
+from eager_core.write_log cimport WriteLog
 
 
 cdef str role_of(GradNode node, SavedTensor *kept):
-    if kept.source < 0:
+    cdef int source = kept.source
+    if source < 0:
         return f"a value of {node.name()}"
-    if kept.source < OUTPUT:
-        return f"input {kept.source} of {node.name()}"
-    return f"output of {node.name()}" if kept.source == OUTPUT else f"output {kept.source - OUTPUT} of {node.name()}"
+    if source < OUTPUT:
+        return f"input {source} of {node.name()}"
+    return f"output of {node.name()}" if source == OUTPUT else f"output {source - OUTPUT} of {node.name()}"
 
 
 cdef str explanation(GradNode node, SavedTensor *kept):
@@ -54,3 +57,12 @@ cdef str _writer(Storage s, uint64_t version):
         return "code outside of the library"
     name = op_row(op).name.decode()
     return "__setitem__" if name in ("setitem", "put") else name + "_"
+
+
+def preserved(TensorBase t not None):
+    """Return (bytes, regions) that are kept of what writes to a tensor's memory have destroyed."""
+    cdef WriteLog log
+    if t.storage.log is None or not (<WriteLog>t.storage.log).preserving:
+        return 0, 0
+    log = <WriteLog>t.storage.log
+    return log.nbytes, len(log.entries) - log.first

@@ -15,12 +15,30 @@ cdef struct VersionCounter:
     uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
     uint16_t[8] writers              # by version modulo WRITERS: 1 + operator, 0 for a write from outside; kept up as `whole` is
 
+cdef extern from "kernels/kernels.h":
+    ctypedef struct eager_region:
+        Py_ssize_t offset
+        int itemsize
+        int ndim
+        const Py_ssize_t *shape
+        const Py_ssize_t *strides
+
+cdef inline eager_region region_of(char *memory, char *data, Layout layout, int itemsize) noexcept:
+    cdef eager_region region
+    region.offset = data - memory
+    region.itemsize = itemsize
+    region.ndim = layout.ndim
+    region.shape = layout.dims
+    region.strides = layout.strides
+    return region
+
 cdef class Storage:
     """Owner of a block of memory and of its version counter; everything that shares the memory shares this object."""
     cdef char *data
     cdef Py_ssize_t nbytes
     cdef int granule                 # bytes that one write stamp stands for
     cdef VersionCounter version
+    cdef object log                  # None, or what writes have destroyed and saved tensors want back: a WriteLog
     cdef object owner                # None: our allocator; else the object whose memory is borrowed
 
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize)                          # uninitialised
@@ -35,6 +53,7 @@ cdef bint born_since(Storage s, uint64_t start) noexcept
 
 # S4.5, S5.13: count a write, and remember where it fell if anybody may ask.
 cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1
+cdef bint all_written_since(Storage s, uint64_t version, char *data, Layout layout, int itemsize) noexcept    # each of these elements
 cdef bint untouched_slow(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept
 
 cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize, int op) except -1:

@@ -7,10 +7,12 @@ from eager_core.errors cimport precondition_not_met, version_error
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport AccumulationNode, SavedTensor
 from eager_core.layout cimport Layout
+from eager_core.modes cimport modes_on
 from eager_core.provenance cimport explanation, role_of
 from eager_core.saved_hooks cimport unpacked
 from eager_core.storage cimport Storage, untouched
-from eager_core.tensor cimport new_tensor
+from eager_core.tensor cimport empty_tensor, new_tensor
+from eager_core.write_log cimport LOST, UNCHANGED, Old, old_value, saved
 
 
 cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
@@ -22,6 +24,8 @@ cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     kept.data = t.data
     kept.version = t.storage.version.current
     t.storage.version.snapshots += 1
+    if modes_on or t.storage.log is not None:
+        saved(t.storage)
     if t._name:
         Py_INCREF(t._name)
         kept.name = <PyObject *>t._name
@@ -46,9 +50,9 @@ cdef TensorBase value_of(GradNode node, int k):
             return unpacked(node, k, role_of(node, kept))
         precondition_not_met(f"{node.name()} has no saved tensor {k}")
     storage = <Storage>kept.storage
-    if not untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
-        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, explanation(node, kept))
-    return new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
+    if untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
+        return new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
+    return _restored(node, kept)
 
 
 cdef TensorBase recover(GradNode node, int k):
@@ -74,3 +78,19 @@ cdef void give_history(TensorBase made, GradNode history, int slot) noexcept:
         made.accumulator = <AccumulationNode>history
     else:
         made.grad_node = history
+
+
+cdef TensorBase _restored(GradNode node, SavedTensor *kept):
+    """A value that was overwritten: from the storage's log, if it has one that knows all."""
+    cdef Storage storage = <Storage>kept.storage
+    cdef Layout layout = <Layout>kept.layout
+    cdef int itemsize = DTYPES[kept.dtype].itemsize
+    cdef Old found = old_value(storage, kept.version, kept.data, layout, itemsize, NULL)
+    cdef TensorBase made
+    if found == UNCHANGED:
+        return new_tensor(storage, layout, kept.data, kept.dtype)
+    if found == LOST:
+        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, explanation(node, kept))
+    made = empty_tensor(layout, kept.dtype)
+    old_value(storage, kept.version, kept.data, layout, itemsize, made.data)
+    return made
