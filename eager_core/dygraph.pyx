@@ -19,13 +19,14 @@ from eager_core.layout cimport Layout, same_layout, same_shape
 from eager_core.modes cimport modes_on
 from eager_core.tensor cimport alias, wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
+from eager_core.provenance cimport note_write
 from eager_core.rules_common cimport may_share
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
 from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
-from eager_core.write_log cimport OldBytes, before_write, count_harmless, count_logged, logs_writes
+from eager_core.write_log cimport OldBytes, before_write, count_harmless, count_logged, logs_writes, renumber
 
 cdef enum:
     COPIED = 32                  # row.saved: a private copy, so that the input may change
@@ -162,8 +163,12 @@ cdef int _count_write(OpCall *c) except -1:
 
 cdef int _count_write_to(OpCall *c, TensorBase part) except -1:
     if c.old_bytes != NULL:
-        return count_logged(part.storage, <OldBytes>c.old_bytes, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
-    return bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
+        count_logged(part.storage, <OldBytes>c.old_bytes, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
+    else:
+        bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
+    if modes_on:
+        note_write(part, c.row.id)
+    return 0
 
 
 cdef bint _differentiable_result(OpCall *c) noexcept:
@@ -339,6 +344,8 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
     bump_all(target.storage, c.row.id)
     if target.storage.log is not None:
         count_harmless(target.storage, version)
+    if modes_on:
+        note_write(target, c.row.id)
     if node is not None and target.root is None:
         replace_history(target, node)
     elif node is not None:

@@ -1,13 +1,21 @@
 """Who saved a value, who has overwritten it, and what to do: what the version error says beyond its fixed text."""
+import collections
+
 from libc.stdint cimport uint64_t
 
+from eager_core import anomaly
+
+from eager_core._generated.op_ids cimport OP_PY_LAYER
 from eager_core.dtypes cimport DTYPES
 from eager_core.layout cimport Layout, shape_text
+from eager_core.modes cimport watching
 from eager_core.op cimport op_row
-from eager_core.storage cimport WRITERS, Storage, untouched
-from eager_core.tensor cimport TensorBase
+from eager_core.storage cimport WRITERS, Storage, regions_meet, untouched
 from eager_core.tensor_wrapper cimport OUTPUT
-from eager_core.write_log cimport WriteLog
+from eager_core.write_log cimport WriteLog, log_of
+
+cdef enum:
+    MOST_NOTED = 1024                # writes to one memory whose lines detect_anomaly remembers
 
 
 cdef str role_of(GradNode node, SavedTensor *kept):
@@ -22,7 +30,33 @@ cdef str role_of(GradNode node, SavedTensor *kept):
 cdef str explanation(GradNode node, SavedTensor *kept):
     return (f"It was saved as {role_of(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
             f"{DTYPES[kept.dtype].name.decode()}. {_writers(kept)} Clone the tensor before the write, move the write after backward, or run "
-            "forward under autograd.allow_mutation_on_saved_tensors().")
+            "forward under autograd.allow_mutation_on_saved_tensors()." + _lines(node, kept))
+
+
+cdef str _lines(GradNode node, SavedTensor *kept):
+    """The user's lines, as far as detect_anomaly has noted them."""
+    cdef Storage s = <Storage>kept.storage
+    if node.lines is None:
+        return " Under autograd.detect_anomaly() the error shows the line that saved it and the line that overwrote it."
+    text = f"\nSaved by:\n{anomaly.text(node.lines)}"
+    writes = () if s.log is None or (<WriteLog>s.log).lines is None else (<WriteLog>s.log).lines
+    for version, op, lines, offset, layout, itemsize in writes:
+        if version > kept.version and regions_meet(s, s.data + <Py_ssize_t>offset, <Layout>layout, itemsize, kept.data,
+                                                   <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
+            return text + f"\nOverwritten by {_name(op)}:\n{anomaly.text(lines)}"
+    return text + "\nOverwritten where detect_anomaly() was off."
+
+
+cdef int note_write(TensorBase part, int op) except -1:
+    cdef Storage s = part.storage
+    cdef WriteLog log
+    if s.version.snapshots == 0 or not watching():
+        return 0
+    log = log_of(s)
+    if log.lines is None:
+        log.lines = collections.deque(maxlen=MOST_NOTED)
+    log.lines.append((s.version.current, op, anomaly.here(), part.data - s.data, part.layout, DTYPES[part.dtype].itemsize))
+    return 0
 
 
 cdef str _writers(SavedTensor *kept):
@@ -52,9 +86,14 @@ cdef str _writers(SavedTensor *kept):
 
 
 cdef str _writer(Storage s, uint64_t version):
-    cdef int op = s.version.writers[version & (WRITERS - 1)] - 1
+    return _name(s.version.writers[version & (WRITERS - 1)] - 1)
+
+
+cdef str _name(int op):
     if op < 0:
         return "code outside of the library"
+    if op == OP_PY_LAYER:
+        return "a custom function"
     name = op_row(op).name.decode()
     return "__setitem__" if name in ("setitem", "put") else name + "_"
 

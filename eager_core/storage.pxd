@@ -56,6 +56,8 @@ cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, in
 cdef bint all_written_since(Storage s, uint64_t version, char *data, Layout layout, int itemsize) noexcept    # each of these elements
 cdef bint untouched_slow(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept
 
+cdef bint regions_meet(Storage s, char *data, Layout layout, int itemsize, char *other, Layout other_layout, int other_itemsize) noexcept
+
 cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     s.version.current += 1
     if s.version.snapshots == 0:

@@ -155,3 +155,16 @@ cdef bint all_written_since(Storage s, uint64_t version, char *data, Layout layo
         return False
     region = region_of(s.data, data, layout, itemsize)
     return eager_region_all_newer(counter.stamps, s.granule, &region, <uint32_t>(version - counter.base))
+
+
+cdef bint regions_meet(Storage s, char *data, Layout layout, int itemsize, char *other, Layout other_layout, int other_itemsize) noexcept:
+    """Whether two regions have an element in common; decided on stamps of their own, which costs the size of the storage."""
+    cdef eager_region region = region_of(s.data, data, layout, itemsize)
+    cdef uint32_t *stamps = <uint32_t *>calloc((s.nbytes + s.granule - 1) // s.granule, sizeof(uint32_t))
+    cdef bint meet = True            # what cannot be told apart counts as touched
+    if stamps != NULL:
+        eager_stamp_region(stamps, s.granule, &region, 1)
+        region = region_of(s.data, other, other_layout, other_itemsize)
+        meet = eager_region_newer(stamps, s.granule, &region, 0)
+        free(stamps)
+    return meet

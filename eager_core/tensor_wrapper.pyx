@@ -7,12 +7,11 @@ from eager_core.errors cimport precondition_not_met, version_error
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport AccumulationNode, SavedTensor
 from eager_core.layout cimport Layout
-from eager_core.modes cimport modes_on
 from eager_core.provenance cimport explanation, role_of
 from eager_core.saved_hooks cimport unpacked
 from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport empty_tensor, new_tensor
-from eager_core.write_log cimport LOST, UNCHANGED, Old, old_value, saved
+from eager_core.write_log cimport LOST, UNCHANGED, Old, old_value, take_snapshot
 
 
 cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
@@ -23,9 +22,7 @@ cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     kept.storage = <PyObject *>t.storage
     kept.data = t.data
     kept.version = t.storage.version.current
-    t.storage.version.snapshots += 1
-    if modes_on or t.storage.log is not None:
-        saved(t.storage)
+    take_snapshot(t.storage)
     if t._name:
         Py_INCREF(t._name)
         kept.name = <PyObject *>t._name
@@ -52,7 +49,10 @@ cdef TensorBase value_of(GradNode node, int k):
     storage = <Storage>kept.storage
     if untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
         return new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
-    return _restored(node, kept)
+    made = old_tensor(storage, kept.version, <Layout>kept.layout, kept.data, kept.dtype)
+    if made is None:
+        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, explanation(node, kept))
+    return made
 
 
 cdef TensorBase recover(GradNode node, int k):
@@ -80,17 +80,14 @@ cdef void give_history(TensorBase made, GradNode history, int slot) noexcept:
         made.grad_node = history
 
 
-cdef TensorBase _restored(GradNode node, SavedTensor *kept):
-    """A value that was overwritten: from the storage's log, if it has one that knows all."""
-    cdef Storage storage = <Storage>kept.storage
-    cdef Layout layout = <Layout>kept.layout
-    cdef int itemsize = DTYPES[kept.dtype].itemsize
-    cdef Old found = old_value(storage, kept.version, kept.data, layout, itemsize, NULL)
+cdef TensorBase old_tensor(Storage storage, uint64_t version, Layout layout, char *data, int dtype):
+    cdef int itemsize = DTYPES[dtype].itemsize
+    cdef Old found = old_value(storage, version, data, layout, itemsize, NULL)
     cdef TensorBase made
-    if found == UNCHANGED:
-        return new_tensor(storage, layout, kept.data, kept.dtype)
     if found == LOST:
-        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, explanation(node, kept))
-    made = empty_tensor(layout, kept.dtype)
-    old_value(storage, kept.version, kept.data, layout, itemsize, made.data)
+        return None
+    if found == UNCHANGED:
+        return new_tensor(storage, layout, data, dtype)
+    made = empty_tensor(layout, dtype)
+    old_value(storage, version, data, layout, itemsize, made.data)
     return made

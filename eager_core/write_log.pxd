@@ -1,6 +1,7 @@
 from libc.stdint cimport uint64_t
 
 from eager_core.layout cimport Layout
+from eager_core.modes cimport modes_on
 from eager_core.storage cimport Storage
 
 cdef extern from "kernels/kernels.h":
@@ -52,12 +53,26 @@ cdef enum Old:
     RESTORED
     LOST                             # a write that nobody logged may have changed it
 
+# Whoever keeps a value for later counts a snapshot of its memory, and takes it back with the version at which it was taken.
+cdef inline int take_snapshot(Storage s) except -1:
+    if modes_on or s.log is not None:
+        saved(s)
+    s.version.snapshots += 1
+    return 0
+
+cdef inline void drop_snapshot(Storage s, uint64_t version) noexcept:
+    s.version.snapshots -= 1
+    if s.log is not None:
+        released(s, version)
+
 # All cheap when the storage has no log and the mode is off: callers ask `s.log is not None or modes_on` first.
 cdef bint logs_writes(Storage s) noexcept                        # will old bytes be kept if this memory is written to?
-cdef int saved(Storage s) except -1                              # a snapshot has just been taken
-cdef void released(Storage s, uint64_t version) noexcept         # ... has just gone
+cdef int saved(Storage s) except -1                              # a snapshot is about to be counted
+cdef void released(Storage s, uint64_t version) noexcept         # ... is counted no more, or needs nothing kept for it
 cdef OldBytes before_write(Storage s, char *data, Layout layout, int itemsize)
 cdef int count_logged(Storage s, OldBytes old, char *data, Layout layout, int itemsize, int op) except -1     # bump_region, and the log knows
 cdef int count_harmless(Storage s, uint64_t before) except -1    # the version has moved by one from `before`, no element has changed
+cdef void renumber(Storage s, uint64_t version) noexcept         # the version is to be another, the elements are the same
+cdef int undone(Storage s, uint64_t version) except -1           # the elements are again what they were at this version, which is set
 cdef Old old_value(Storage s, uint64_t version, char *data, Layout layout, int itemsize, char *into) except *
 cdef WriteLog log_of(Storage s)                                  # made if there is none

@@ -144,7 +144,7 @@ cdef int saved(Storage s) except -1:
     if s.log is None or not (<WriteLog>s.log).preserving:
         if not preserving():
             return 0
-        _preserving_log(s, s.version.snapshots - 1)
+        _preserving_log(s, s.version.snapshots)
     log = <WriteLog>s.log
     _catch_up(log, s)
     if log.n_live > log.first_live and log.live[log.n_live - 1].version == s.version.current:
@@ -257,6 +257,30 @@ cdef int count_harmless(Storage s, uint64_t before) except -1:
     cdef WriteLog log = <WriteLog>s.log
     if log.preserving and log.accounted == before:
         log.accounted = log.floor = s.version.current
+    return 0
+
+
+cdef void renumber(Storage s, uint64_t version) noexcept:
+    if s.log is not None and (<WriteLog>s.log).accounted == s.version.current:
+        (<WriteLog>s.log).accounted = version
+    s.version.current = version
+
+
+cdef int undone(Storage s, uint64_t version) except -1:
+    cdef WriteLog log
+    if s.log is not None and (<WriteLog>s.log).preserving:
+        log = <WriteLog>s.log
+        _catch_up(log, s)
+        if log.old.pages != NULL:
+            log.go_to(log.top)
+            log.forget_pages()
+        while len(log.entries) > log.first and (<OldBytes>log.entries[len(log.entries) - 1]).version >= version:
+            log.nbytes -= _size(<OldBytes>log.entries.pop())
+        log.floor = s.version.current            # stamps of the writes that were taken back stay, and say nothing of what is logged
+        log.accounted = version
+        if log.gap > version:
+            log.gap = version
+    s.version.current = version
     return 0
 
 
