@@ -144,12 +144,14 @@ cdef inline TensorBase _written(OpCall *c):
 
 cdef inline int _before_write(OpCall *c) except -1:
     """Put by what the kernel is about to destroy, if a saved tensor may want it (allow_mutation_on_saved_tensors)."""
-    if (modes_on or (<TensorBase>c.x[0]).storage.log is not None) and logs_writes((<TensorBase>c.x[0]).storage):
-        _put_by(c, _written(c))
+    if modes_on or (<TensorBase>c.x[0]).storage.log is not None:
+        return _put_by(c, _written(c))
     return 0
 
 
 cdef int _put_by(OpCall *c, TensorBase part) except -1:
+    if not logs_writes(part.storage):
+        return 0
     old = before_write(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize)
     Py_INCREF(old)
     c.old_bytes = <PyObject *>old
@@ -158,10 +160,13 @@ cdef int _put_by(OpCall *c, TensorBase part) except -1:
 
 cdef int _count_write(OpCall *c) except -1:
     """The version moves, and the storage remembers where (S4.5, S5.13)."""
-    return _count_write_to(c, _written(c))
+    cdef TensorBase part = _written(c)
+    if modes_on or c.old_bytes != NULL:
+        return _count_watched_write(c, part)
+    return bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
 
 
-cdef int _count_write_to(OpCall *c, TensorBase part) except -1:
+cdef int _count_watched_write(OpCall *c, TensorBase part) except -1:
     if c.old_bytes != NULL:
         count_logged(part.storage, <OldBytes>c.old_bytes, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
     else:
