@@ -67,7 +67,7 @@ cdef class LayerContext:
             t = <TensorBase>given
             one = alias(t, t.layout, t.data)
             one._name = t._name
-            take_snapshot(one.storage)
+            take_snapshot(one.storage, one.data, one.layout, DTYPES[one.dtype].itemsize)
             self.kept.append(one)
             self.versions.append(t.storage.version.current)
 

@@ -26,7 +26,7 @@ from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
-from eager_core.write_log cimport OldBytes, before_write, count_harmless, count_logged, logs_writes, renumber
+from eager_core.write_log cimport OldBytes, before_write, count_harmless, count_logged, destroys, logs_writes, renumber
 
 cdef enum:
     COPIED = 32                  # row.saved: a private copy, so that the input may change
@@ -248,8 +248,11 @@ cdef int _hold_memory(OpCall *c) except -1:
 
 cdef inline bint _will_be_put_by(OpCall *c) except -1:
     """Others have saved this memory, and its old bytes will be kept for them: once is enough. A pack hook wants to see the value itself."""
-    return ((modes_on or (<TensorBase>c.x[0]).storage.log is not None) and logs_writes((<TensorBase>c.x[0]).storage)
-            and not (hooks_in_use and packs_here()))
+    cdef TensorBase part
+    if not modes_on and (<TensorBase>c.x[0]).storage.log is None:
+        return False
+    part = _written(c)
+    return destroys(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize) and not (hooks_in_use and packs_here())
 
 
 cdef int _keep_attributes(OpCall *c, GradNode node) except -1:

@@ -8,6 +8,8 @@ cdef extern from *:
     #define EAGER_UNSET -1
     #if defined(_MSC_VER)
     #define EAGER_PER_THREAD static __declspec(thread)
+    #elif defined(__GLIBC__)
+    #define EAGER_PER_THREAD static __attribute__((tls_model("initial-exec"))) _Thread_local     /* see grad_mode.pyx */
     #else
     #define EAGER_PER_THREAD static _Thread_local
     #endif

@@ -12,7 +12,7 @@ from eager_core.modes cimport watching
 from eager_core.op cimport op_row
 from eager_core.storage cimport WRITERS, Storage, regions_meet, untouched
 from eager_core.tensor_wrapper cimport OUTPUT
-from eager_core.write_log cimport WriteLog, log_of
+from eager_core.write_log cimport WriteLog, known_log, log_of
 
 cdef enum:
     MOST_NOTED = 1024                # writes to one memory whose lines detect_anomaly remembers
@@ -36,10 +36,11 @@ cdef str explanation(GradNode node, SavedTensor *kept):
 cdef str _lines(GradNode node, SavedTensor *kept):
     """The user's lines, as far as detect_anomaly has noted them."""
     cdef Storage s = <Storage>kept.storage
+    cdef WriteLog log = known_log(s)
     if node.lines is None:
         return " Under autograd.detect_anomaly() the error shows the line that saved it and the line that overwrote it."
     text = f"\nSaved by:\n{anomaly.text(node.lines)}"
-    writes = () if s.log is None or (<WriteLog>s.log).lines is None else (<WriteLog>s.log).lines
+    writes = () if log is None or log.lines is None else log.lines
     for version, op, lines, offset, layout, itemsize in writes:
         if version > kept.version and regions_meet(s, s.data + <Py_ssize_t>offset, <Layout>layout, itemsize, kept.data,
                                                    <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
@@ -100,8 +101,7 @@ cdef str _name(int op):
 
 def preserved(TensorBase t not None):
     """Return (bytes, regions) that are kept of what writes to a tensor's memory have destroyed."""
-    cdef WriteLog log
-    if t.storage.log is None or not (<WriteLog>t.storage.log).preserving:
+    cdef WriteLog log = known_log(t.storage)
+    if log is None or not log.preserving:
         return 0, 0
-    log = <WriteLog>t.storage.log
     return log.nbytes, len(log.entries) - log.first

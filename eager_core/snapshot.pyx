@@ -34,7 +34,7 @@ cdef class Snapshot:
         self.dtype = t.dtype
         self.version = t.storage.version.current
         self.name = t._name
-        take_snapshot(self.storage)
+        take_snapshot(self.storage, self.data, self.layout, DTYPES[self.dtype].itemsize)
 
     def __dealloc__(self):
         if self.storage is not None:

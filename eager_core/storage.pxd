@@ -13,6 +13,11 @@ cdef struct VersionCounter:
     uint64_t base                    # version that stamp 0 stands for
     uint64_t serial                  # tells this memory from all others, once somebody asks (0 until then); odd: numbered at birth
     uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
+    # For allow_mutation_on_saved_tensors, while `log` is not None; see write_log.pyx.
+    uint64_t since                   # values of this version and newer are protected ...
+    uint64_t accounted               # ... because each write up to this version is in the log, or destroyed nothing of theirs
+    char *saved_low                  # what has been saved lies in this span
+    char *saved_high
     uint16_t[8] writers              # by version modulo WRITERS: 1 + operator, 0 for a write from outside; kept up as `whole` is
 
 cdef extern from "kernels/kernels.h":

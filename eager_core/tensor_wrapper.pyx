@@ -22,7 +22,7 @@ cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     kept.storage = <PyObject *>t.storage
     kept.data = t.data
     kept.version = t.storage.version.current
-    take_snapshot(t.storage)
+    take_snapshot(t.storage, t.data, t.layout, DTYPES[t.dtype].itemsize)
     if t._name:
         Py_INCREF(t._name)
         kept.name = <PyObject *>t._name

@@ -91,7 +91,7 @@ cdef class ForwardGuard(Guard):
             place.data = t.data
             place.version = t.storage.version.current
             self.places.append(place)
-            take_snapshot(t.storage)                     # writes are to be told apart (S5.13)
+            take_snapshot(t.storage, t.data, t.layout, DTYPES[t.dtype].itemsize)             # writes are to be told apart (S5.13)
             self.storages[<size_t><void *>t.storage] = t.storage
             root = t if t.root is None else <TensorBase>t.root
             if not root._stop_gradient and root.grad_node is None:

@@ -26,8 +26,6 @@ cdef struct LiveVersion:             # how many snapshots of one version are ali
 cdef class WriteLog:
     """Of one storage. Dropped when its last snapshot dies."""
     cdef bint preserving             # old bytes are kept; else only lines are noted (detect_anomaly)
-    cdef uint64_t accounted          # every write up to this version is in the log or has destroyed nothing
-    cdef uint64_t gap                # what was saved before this version may have been changed by a write that nobody logged
     cdef uint64_t floor              # from here on, an element whose version is newer than a snapshot is in the log
     cdef Py_ssize_t early            # snapshots alive from before the log was made
     cdef LiveVersion *live           # the others, by version; `first_live` to `n_live`
@@ -54,9 +52,9 @@ cdef enum Old:
     LOST                             # a write that nobody logged may have changed it
 
 # Whoever keeps a value for later counts a snapshot of its memory, and takes it back with the version at which it was taken.
-cdef inline int take_snapshot(Storage s) except -1:
+cdef inline int take_snapshot(Storage s, char *data, Layout layout, int itemsize) except -1:
     if modes_on or s.log is not None:
-        saved(s)
+        saved(s, data, layout, itemsize)
     s.version.snapshots += 1
     return 0
 
@@ -67,8 +65,9 @@ cdef inline void drop_snapshot(Storage s, uint64_t version) noexcept:
 
 # All cheap when the storage has no log and the mode is off: callers ask `s.log is not None or modes_on` first.
 cdef bint logs_writes(Storage s) noexcept                        # will old bytes be kept if this memory is written to?
-cdef int saved(Storage s) except -1                              # a snapshot is about to be counted
+cdef int saved(Storage s, char *data, Layout layout, int itemsize) except -1     # a snapshot is about to be counted
 cdef void released(Storage s, uint64_t version) noexcept         # ... is counted no more, or needs nothing kept for it
+cdef bint destroys(Storage s, char *data, Layout layout, int itemsize) noexcept      # ... to these elements, in particular
 cdef OldBytes before_write(Storage s, char *data, Layout layout, int itemsize)
 cdef int count_logged(Storage s, OldBytes old, char *data, Layout layout, int itemsize, int op) except -1     # bump_region, and the log knows
 cdef int count_harmless(Storage s, uint64_t before) except -1    # the version has moved by one from `before`, no element has changed
@@ -76,3 +75,4 @@ cdef void renumber(Storage s, uint64_t version) noexcept         # the version i
 cdef int undone(Storage s, uint64_t version) except -1           # the elements are again what they were at this version, which is set
 cdef Old old_value(Storage s, uint64_t version, char *data, Layout layout, int itemsize, char *into) except *
 cdef WriteLog log_of(Storage s)                                  # made if there is none
+cdef WriteLog known_log(Storage s)                               # None if there is none

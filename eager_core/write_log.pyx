@@ -103,50 +103,130 @@ cdef inline Py_ssize_t _size(OldBytes one) noexcept:
     return one.layout.numel * one.itemsize
 
 
+# What stands for a log while there is nothing to write into it: something was saved under the mode, and no write since has hit the span
+# of what was saved. Most memory never gets further, so that the mode costs a reference count where nothing is overwritten.
+cdef WriteLog PROTECTED = WriteLog.__new__(WriteLog)
+cdef OldBytes HARMLESS = OldBytes.__new__(OldBytes)      # what a write beside that span destroys
+
+
+cdef WriteLog known_log(Storage s):
+    return None if s.log is PROTECTED else <WriteLog>s.log
+
+
+cdef WriteLog _preserving(Storage s):
+    """The storage's log if it has one that keeps old bytes."""
+    cdef WriteLog log = known_log(s)
+    return log if log is not None and log.preserving else None
+
+
 cdef WriteLog log_of(Storage s):
+    if s.log is PROTECTED:
+        return _begun(s)
     if s.log is None:
         s.log = WriteLog.__new__(WriteLog)
     return <WriteLog>s.log
 
 
-cdef WriteLog _preserving_log(Storage s, Py_ssize_t early):
-    """The storage's log, from now on one that keeps old bytes."""
-    cdef WriteLog log = log_of(s)
-    if not log.preserving:
+cdef int _protect(Storage s) except -1:
+    """From now on. Values saved before may lie anywhere; those of the present version are still there."""
+    s.version.since = s.version.accounted = s.version.current
+    s.version.saved_low = s.data
+    s.version.saved_high = s.data + s.nbytes if s.version.snapshots else s.data
+    return 0
+
+
+cdef WriteLog _begun(Storage s):
+    """A log that keeps old bytes."""
+    cdef WriteLog log = known_log(s)
+    if log is None or not log.preserving:
+        if s.log is not PROTECTED:
+            _protect(s)
+        if log is None:
+            log = WriteLog.__new__(WriteLog)
         log.preserving = True
         log.entries = []
-        log.early = early
-        log.accounted = log.gap = log.floor = s.version.current
+        log.early = s.version.snapshots
+        log.floor = s.version.current
+        s.log = log
     return log
 
 
-cdef int _catch_up(WriteLog log, Storage s) except -1:
+cdef int _catch_up(Storage s) except -1:
     """Writes that were not announced, from outside or by a thread that began before there was a log: older values cannot be restored."""
-    if log.accounted != s.version.current:
-        log.accounted = log.gap = log.floor = s.version.current
-        log.forget()
+    cdef WriteLog log = _preserving(s)
+    if s.version.accounted != s.version.current:
+        s.version.accounted = s.version.since = s.version.current
+        if log is not None:
+            log.floor = s.version.current
+            log.forget()
     return 0
+
+
+cdef void _span(char *data, Layout layout, int itemsize, char **low, char **high) noexcept:
+    """The bytes between the first and the last of a region's elements, both included; none if there are none."""
+    cdef int i
+    cdef Py_ssize_t length
+    low[0] = high[0] = data
+    if layout.numel == 0:
+        return
+    for i in range(layout.ndim):
+        length = (layout.dims[i] - 1) * layout.strides[i] * itemsize
+        if length > 0:
+            high[0] += length
+        else:
+            low[0] += length
+    high[0] += itemsize
 
 
 cdef bint logs_writes(Storage s) noexcept:
     cdef WriteLog log
     if s.version.snapshots == 0:
         return False
-    if s.log is None or not (<WriteLog>s.log).preserving:
+    if s.log is None:
         return preserving()
+    if s.log is PROTECTED:
+        return True
     log = <WriteLog>s.log
-    return log.n_live > log.first_live or log.early > 0
+    return log.n_live > log.first_live or log.early > 0 if log.preserving else preserving()
 
 
-cdef int saved(Storage s) except -1:
+cdef bint destroys(Storage s, char *data, Layout layout, int itemsize) noexcept:
+    return logs_writes(s) and (s.log is None or _beside(s, data, layout, itemsize) == 0)
+
+
+cdef bint _beside(Storage s, char *data, Layout layout, int itemsize) noexcept:
+    """Whether the elements lie beside the span of what was saved."""
+    cdef char *low
+    cdef char *high
+    _span(data, layout, itemsize, &low, &high)
+    return high <= s.version.saved_low or s.version.saved_high <= low
+
+
+cdef int saved(Storage s, char *data, Layout layout, int itemsize) except -1:
     cdef WriteLog log
     cdef Py_ssize_t room
-    if s.log is None or not (<WriteLog>s.log).preserving:
+    cdef char *low
+    cdef char *high
+    if s.log is None:
         if not preserving():
             return 0
-        _preserving_log(s, s.version.snapshots)
+        _protect(s)
+        s.log = PROTECTED
+    elif s.log is not PROTECTED and not (<WriteLog>s.log).preserving:
+        if not preserving():
+            return 0
+        _begun(s)
+    _catch_up(s)
+    _span(data, layout, itemsize, &low, &high)
+    if s.version.saved_low == s.version.saved_high:
+        s.version.saved_low = low
+        s.version.saved_high = high
+    elif low < high:
+        s.version.saved_low = min(low, s.version.saved_low)
+        s.version.saved_high = max(high, s.version.saved_high)
+    if s.log is PROTECTED:
+        return 0
     log = <WriteLog>s.log
-    _catch_up(log, s)
     if log.n_live > log.first_live and log.live[log.n_live - 1].version == s.version.current:
         log.live[log.n_live - 1].count += 1
         return 0
@@ -177,12 +257,13 @@ cdef void _close_up(WriteLog log) noexcept:
 
 
 cdef void released(Storage s, uint64_t version) noexcept:
-    cdef WriteLog log = <WriteLog>s.log
+    cdef WriteLog log
     cdef Py_ssize_t low, high, middle
     if s.version.snapshots == 0:
         s.log = None
         return
-    if not log.preserving:
+    log = _preserving(s)
+    if log is None:
         return
     low, high = log.first_live, log.n_live
     while low < high:
@@ -213,10 +294,16 @@ cdef void _trim_quietly(WriteLog log) noexcept:
 
 
 cdef OldBytes before_write(Storage s, char *data, Layout layout, int itemsize):
-    cdef WriteLog log = _preserving_log(s, s.version.snapshots)
-    cdef OldBytes made = OldBytes.__new__(OldBytes)
+    cdef WriteLog log
+    cdef OldBytes made
     cdef eager_region region
-    _catch_up(log, s)
+    if s.log is None:
+        _begun(s)
+    _catch_up(s)
+    if _beside(s, data, layout, itemsize):
+        return HARMLESS
+    log = _begun(s)
+    made = OldBytes.__new__(OldBytes)
     made.data = data
     made.layout = layout
     made.itemsize = itemsize
@@ -234,67 +321,72 @@ cdef OldBytes before_write(Storage s, char *data, Layout layout, int itemsize):
 cdef int count_logged(Storage s, OldBytes old, char *data, Layout layout, int itemsize, int op) except -1:
     cdef WriteLog log
     cdef uint64_t before = s.version.current
-    if s.log is None or old.data != data or old.layout is not layout:
+    if s.log is None or (old is not HARMLESS and (known_log(s) is None or old.data != data or old.layout is not layout)):
         # The last snapshot has gone, or another thread has rebound the tensor's memory: then this is a write like any other.
         return bump_region(s, data, layout, itemsize, op)
-    log = <WriteLog>s.log
-    _catch_up(log, s)
+    _catch_up(s)
     bump_region(s, data, layout, itemsize, op)
-    log.accounted = s.version.current
+    s.version.accounted = s.version.current
+    log = _preserving(s)
+    if log is None:
+        return 0
     log.moved = True
+    if s.version.whole == s.version.current and layout.numel * itemsize < s.nbytes:
+        log.floor = s.version.current            # there was no memory for stamps: what is counted as written was not all logged
     if old.packed != NULL:
         old.version = before
         log.entries.append(old)
         log.nbytes += _size(old)
-        if s.version.whole == s.version.current and _size(old) < s.nbytes:
-            log.floor = s.version.current        # there was no memory for stamps: what is counted as written was not all logged
-    elif layout.numel and log.epoch() != old.epoch:
-        log.accounted = before                   # a snapshot was taken while the kernel was at work: by a thread that reads what is written
+    elif layout.numel and old is not HARMLESS and log.epoch() != old.epoch:
+        s.version.accounted = before             # a snapshot was taken while the kernel was at work: by a thread that reads what is written
     return 0
 
 
 cdef int count_harmless(Storage s, uint64_t before) except -1:
-    cdef WriteLog log = <WriteLog>s.log
-    if log.preserving and log.accounted == before:
-        log.accounted = log.floor = s.version.current
+    cdef WriteLog log = _preserving(s)
+    if s.version.accounted == before:
+        s.version.accounted = s.version.current
+        if log is not None:
+            log.floor = s.version.current
     return 0
 
 
 cdef void renumber(Storage s, uint64_t version) noexcept:
-    if s.log is not None and (<WriteLog>s.log).accounted == s.version.current:
-        (<WriteLog>s.log).accounted = version
+    if s.version.accounted == s.version.current:
+        s.version.accounted = version
     s.version.current = version
 
 
 cdef int undone(Storage s, uint64_t version) except -1:
-    cdef WriteLog log
-    if s.log is not None and (<WriteLog>s.log).preserving:
-        log = <WriteLog>s.log
-        _catch_up(log, s)
+    cdef WriteLog log = _preserving(s)
+    if s.log is not None:
+        _catch_up(s)
+        s.version.accounted = version
+        if s.version.since > version:
+            s.version.since = version
+    if log is not None:
         if log.old.pages != NULL:
             log.go_to(log.top)
             log.forget_pages()
         while len(log.entries) > log.first and (<OldBytes>log.entries[len(log.entries) - 1]).version >= version:
             log.nbytes -= _size(<OldBytes>log.entries.pop())
         log.floor = s.version.current            # stamps of the writes that were taken back stay, and say nothing of what is logged
-        log.accounted = version
-        if log.gap > version:
-            log.gap = version
     s.version.current = version
     return 0
 
 
 cdef Old old_value(Storage s, uint64_t version, char *data, Layout layout, int itemsize, char *into) except *:
     """These elements as they were at that version, in C order."""
-    cdef WriteLog log
+    cdef WriteLog log = _preserving(s)
     cdef Py_ssize_t low, high, middle
     cdef eager_region region
-    if s.log is None or not (<WriteLog>s.log).preserving:
+    if log is None and s.log is not PROTECTED:
         return LOST
-    log = <WriteLog>s.log
-    _catch_up(log, s)
-    if version < log.gap:
+    _catch_up(s)
+    if version < s.version.since:
         return LOST
+    if log is None:
+        return UNCHANGED
     low, high = log.first, len(log.entries)
     while low < high:
         middle = (low + high) // 2

@@ -17,7 +17,9 @@ from programs.judge import judge_closely
 import python_api as paddle
 from eager_core.provenance import preserved
 from python_api.autograd import (
+    PyLayer,
     allow_mutation_on_saved_tensors,
+    checkpoint,
     is_mutation_on_saved_tensors_allowed,
     saved_tensors_hooks,
     set_allow_mutation_on_saved_tensors,
@@ -264,6 +266,46 @@ def test_memory_is_the_region_overwritten_once():
         assert preserved(y) == (106 * 8, 3)
         sum(s.sum() for s in saves).backward()
         assert preserved(y) == (0, 0)
+
+
+def test_writes_beside_what_was_saved_keep_nothing():
+    """u[t + 1] = f(u[t]), S5.13; and a row overwritten after all, in the block or later."""
+    x = leaf(X)
+    with allow_mutation_on_saved_tensors():
+        u = paddle.zeros([6, 4], dtype="float64")
+        u[0] = x
+        for t in range(5):
+            u[t + 1] = u[t].sin()
+            assert preserved(u) == (0, 0)
+        u[2] = 0.0
+        assert preserved(u) == (4 * 8, 1)
+    loss = u[5].sum()
+    u[5] = 0.0                                             # not saved: its sum is known
+    u[0] = 0.0
+    assert preserved(u) == (2 * 4 * 8, 2)
+    loss.backward()
+    values, slopes = X, np.ones(4)
+    for _ in range(5):
+        values, slopes = np.sin(values), slopes * np.cos(values)
+    np.testing.assert_allclose(x.grad.numpy(), slopes)
+
+
+def test_writes_beside_and_then_over_it_after_the_block():
+    x = leaf(np.arange(6.0))
+    with allow_mutation_on_saved_tensors():
+        y = x * 1.0
+        z = y[2:4].sin()
+    y[0] = 9.0
+    y[5].exp_()
+    y.reshape_([2, 3])
+    w = y[0, 0:2].cos()                                    # protected too, since the memory still is
+    y.zero_()
+    y.add_(1.0)
+    (z.sum() + w.sum()).backward()
+    expected = np.zeros(6)
+    expected[2:4] = np.cos([2.0, 3.0])
+    expected[1] = -np.sin(1.0)
+    np.testing.assert_allclose(x.grad.numpy(), expected)
 
 
 def test_without_a_saved_tensor_nothing_is_kept():
@@ -527,6 +569,65 @@ def test_packing_and_not_packing_mixed():
         y.zero_()
         z.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.cos(X))
+
+
+class Halved(PyLayer):
+    @staticmethod
+    def forward(ctx, x, fail):
+        ctx.save_for_backward(x)                           # the old value: refused by default if it is written to afterwards
+        x.multiply_(paddle.to_tensor(0.5))
+        if fail:
+            raise KeyError("forward")
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 0.5
+
+
+def test_a_custom_function_that_fails_leaves_the_log_as_it_was():
+    """Writes that forward had made are taken back, and so is what was put by for them."""
+    x = leaf(X)
+    with allow_mutation_on_saved_tensors():
+        y = x * 1.0
+        z = y.sin()
+        y.add_(1.0)
+        kept = preserved(y)
+        w = y.cos()
+        with pytest.raises(KeyError):
+            Halved.apply(y, True)
+        assert preserved(y) == kept
+        np.testing.assert_array_equal(y.numpy(), X + 1)
+        y.zero_()
+        y.add_(2.0)
+    (z.sum() + w.sum()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.cos(X) - np.sin(X + 1))
+
+
+class Exponential(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        x.exp_()
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensor()[0]
+
+
+def test_custom_functions_in_place_and_checkpoint():
+    x = leaf(X)
+    with allow_mutation_on_saved_tensors():
+        y = x * 1.0
+        z = y.sin()
+        e = Exponential.apply(y)
+        e.multiply_(x)
+        part = x * 2.0
+        again = checkpoint(lambda t: t.sin() * t, part)
+        part.zero_()
+    (z.sum() + e.sum() + again.sum()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.cos(X) + np.exp(X) * (1 + X) + 2 * (np.sin(2 * X) + 2 * X * np.cos(2 * X)))
 
 
 def test_nothing_leaks():
