@@ -29,7 +29,8 @@ def skip(directory: str) -> None:
 
 def here() -> Lines:
     """Return where the user's program is: its innermost frame outside of the library, and those that called it."""
-    own, found = tuple(_own), []
+    own = tuple(_own)
+    found: list[Line] = []
     frame = sys._getframe(1)
     while frame is not None and len(found) < SHOWN:
         code = frame.f_code
@@ -60,7 +61,9 @@ def text(lines: Lines) -> str:
     parts = []
     for k, (file, number, function) in enumerate(lines):
         source = linecache.getline(file, number).strip()
-        parts.append(f"  {'called from ' if k else ''}File \"{file}\", line {number}, in {function}" + (f"\n    {source}" if source else ""))
+        parts.append(f"  {'called from ' if k else ''}File \"{file}\", line {number}, in {function}")
+        if source:
+            parts.append(f"    {source}")
     return "\n".join(parts) or "  (no frame of Python code outside of the library)"
 
 

@@ -234,7 +234,8 @@ cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list
     counted = [(one, (<TensorBase>one).storage.version.snapshots) for one, kind in zip(tensors, kinds)
                if kind == INPLACE or kind == WRITTEN_CONSTANT]
     for one, _ in counted:
-        renumber((<TensorBase>one).storage, (<TensorBase>one).storage.version.current + 1)       # S12.4: one more; where it fell is remembered in the end
+        # S12.4: one more; where it fell is remembered in the end.
+        renumber((<TensorBase>one).storage, (<TensorBase>one).storage.version.current + 1)
     try:
         _save(node, ctx, inputs, tensors, kinds)
     except BaseException:

@@ -673,7 +673,8 @@ cdef class Run:
             cell.grad = <object>gradient[0]
         elif self.create_graph:
             cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
-        elif (before.storage.version.snapshots == 0 or not modes_on and before.storage.log is None) and add_same(before, <TensorBase>gradient[0]):
+        elif not (before.storage.version.snapshots and (modes_on or before.storage.log is not None)) \
+                and add_same(before, <TensorBase>gradient[0]):
             bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize, OP_ADD)
         else:
             call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])

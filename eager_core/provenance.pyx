@@ -29,8 +29,8 @@ cdef str role_of(GradNode node, SavedTensor *kept):
 
 cdef str explanation(GradNode node, SavedTensor *kept):
     return (f"It was saved as {role_of(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
-            f"{DTYPES[kept.dtype].name.decode()}. {_writers(kept)} Clone the tensor before the write, move the write after backward, or run "
-            "forward under autograd.allow_mutation_on_saved_tensors()." + _lines(node, kept))
+            f"{DTYPES[kept.dtype].name.decode()}. {_writers(kept)} Clone the tensor before the write, move the write after backward, or "
+            "run forward under autograd.allow_mutation_on_saved_tensors()." + _lines(node, kept))
 
 
 cdef str _lines(GradNode node, SavedTensor *kept):

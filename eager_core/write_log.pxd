@@ -69,7 +69,8 @@ cdef int saved(Storage s, char *data, Layout layout, int itemsize) except -1    
 cdef void released(Storage s, uint64_t version) noexcept         # ... is counted no more, or needs nothing kept for it
 cdef bint destroys(Storage s, char *data, Layout layout, int itemsize) noexcept      # ... to these elements, in particular
 cdef OldBytes before_write(Storage s, char *data, Layout layout, int itemsize)
-cdef int count_logged(Storage s, OldBytes old, char *data, Layout layout, int itemsize, int op) except -1     # bump_region, and the log knows
+# bump_region, and the log knows.
+cdef int count_logged(Storage s, OldBytes old, char *data, Layout layout, int itemsize, int op) except -1
 cdef int count_harmless(Storage s, uint64_t before) except -1    # the version has moved by one from `before`, no element has changed
 cdef void renumber(Storage s, uint64_t version) noexcept         # the version is to be another, the elements are the same
 cdef int undone(Storage s, uint64_t version) except -1           # the elements are again what they were at this version, which is set

@@ -36,7 +36,7 @@ def shown(text):
     return re.findall(r'^([A-Z][^\n]*):\n  File "[^"]*test_anomaly\.py", line (\d+), in (?:\S*\.)?(\w+)\n    ([^\n]*)', text, re.MULTILINE)
 
 
-# ---- the version error -------------------------------------------------------------------------------------------------------------------
+# ---- the version error ------------------------------------------------------------------------------------------------------------------
 
 def simulate(x, steps):
     """Two nested functions and a loop: step 2 overwrites what step 1 has saved."""
@@ -115,7 +115,7 @@ def test_without_the_mode_the_error_says_how_to_get_the_lines():
         z.sum().backward()
 
 
-# ---- values that are not finite ------------------------------------------------------------------------------------------------------------
+# ---- values that are not finite ---------------------------------------------------------------------------------------------------------
 
 def test_nan_and_inf_show_the_line_that_made_the_node():
     def root(x):
@@ -161,7 +161,7 @@ def test_other_sources_of_nan():
             (huge * 1e308 + huge * 1e308).sum().backward()
 
 
-# ---- other errors --------------------------------------------------------------------------------------------------------------------------
+# ---- other errors -----------------------------------------------------------------------------------------------------------------------
 
 class Failing(PyLayer):
     @staticmethod
@@ -218,7 +218,7 @@ def test_second_order_nodes_belong_to_the_forward_line():
     assert "y = x ** 1.5" in str(caught.value)
 
 
-# ---- the mode ------------------------------------------------------------------------------------------------------------------------------
+# ---- the mode ---------------------------------------------------------------------------------------------------------------------------
 
 def test_blocks_decorator_switch_and_threads():
     assert not is_anomaly_enabled()

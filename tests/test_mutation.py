@@ -32,7 +32,7 @@ def leaf(values):
     return paddle.to_tensor(np.array(values, dtype="float64"), stop_gradient=False)
 
 
-# ---- programs that the default refuses ---------------------------------------------------------------------------------------------------
+# ---- programs that the default refuses --------------------------------------------------------------------------------------------------
 
 X = np.array([0.3, -0.7, 1.1, 0.5])
 
@@ -190,7 +190,7 @@ def test_accumulation_into_a_gradient_that_was_used():
     np.testing.assert_allclose(scale.grad.numpy(), 2 * X)
 
 
-# ---- any order of saving, writing, restoring, forgetting -----------------------------------------------------------------------------------
+# ---- any order of saving, writing, restoring, forgetting --------------------------------------------------------------------------------
 
 def some_region(rng, shape):
     index = []
@@ -242,7 +242,7 @@ def test_random_histories(seed, shape):
     assert preserved(y) == (0, 0)
 
 
-# ---- what it costs -------------------------------------------------------------------------------------------------------------------------
+# ---- what it costs ----------------------------------------------------------------------------------------------------------------------
 
 def test_memory_is_the_region_overwritten_once():
     x = leaf(np.arange(100.0))
@@ -361,7 +361,7 @@ def test_in_place_operators_save_old_values_once():
         del saves
 
 
-# ---- the mode ------------------------------------------------------------------------------------------------------------------------------
+# ---- the mode ---------------------------------------------------------------------------------------------------------------------------
 
 def refused(loss):
     with pytest.raises(RuntimeError, match=VERSION):
@@ -648,7 +648,7 @@ def test_nothing_leaks():
             gc.enable()
 
 
-# ---- random programs -----------------------------------------------------------------------------------------------------------------------
+# ---- random programs --------------------------------------------------------------------------------------------------------------------
 
 def hold(first, count):
     engine = Ours()

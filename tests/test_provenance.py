@@ -34,8 +34,8 @@ def test_who_saved_the_value_and_as_what():
 
 
 @pytest.mark.parametrize(("write", "name"), [
-    (lambda t: t.add_(1.0), "add_"), (lambda t: t.__setitem__(0, 1.0), "__setitem__"), (lambda t: t.__setitem__([0, 1], 1.0), "__setitem__"),
-    (lambda t: t.fill_(1.0), "fill_"), (lambda t: t[:2].multiply_(2.0), "multiply_"), (lambda t: t.copy_(leaf()), "copy_"),
+    (lambda t: t.add_(1.0), "add_"), (lambda t: t.__setitem__(0, 1.0), "__setitem__"),
+    (lambda t: t.__setitem__([0, 1], 1.0), "__setitem__"), (lambda t: t.fill_(1.0), "fill_"), (lambda t: t[:2].multiply_(2.0), "multiply_"), (lambda t: t.copy_(leaf()), "copy_"),
     (lambda t: t.set_value(np.zeros(3)), "copy_"), (lambda t: t.reshape_([3, 1]), "reshape_"), (lambda t: t.cumsum_(0), "cumsum_"),
     (lambda t: t.detach().exp_(), "exp_"), (lambda t: t._bump_inplace_version(), "code outside of the library"),
 ])
@@ -65,10 +65,9 @@ def test_of_many_writers_the_last_eight():
     for _ in range(20):
         y[1].add_(1.0)
     y[2:].tanh_()
-    assert writers(refusal(w)) == ("Since then its memory was written in place by the last 8 of 22 writes: add_ (7 times), tanh_; tanh_ was "
-                                   "the last to touch these elements.")
-    assert writers(refusal(part)) == ("Since then its memory was written in place by the last 8 of 22 writes: add_ (7 times), tanh_, none of "
-                                      "which touched these elements: an earlier one did.")
+    known = "Since then its memory was written in place by the last 8 of 22 writes: add_ (7 times), tanh_"
+    assert writers(refusal(w)) == known + "; tanh_ was the last to touch these elements."
+    assert writers(refusal(part)) == known + ", none of which touched these elements: an earlier one did."
 
 
 def test_gradient_accumulation_is_a_writer():
