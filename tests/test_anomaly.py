@@ -188,8 +188,8 @@ def test_user_exceptions_pass_through_with_a_note():
     assert caught.value is raised
     assert raised.args == ("hook", 7)
     (note,) = raised.__notes__
-    assert re.search(r'made by:\n  File "[^"]*test_anomaly.py", line \d+, in test_user_exceptions_pass_through_with_a_note\n    y = x \* 3.0',
-                     note)
+    lines = r'made by:\n  File "[^"]*test_anomaly.py", line \d+, in test_user_exceptions_pass_through_with_a_note\n    y = x \* 3.0'
+    assert re.search(lines, note)
     with detect_anomaly():
         z = Failing.apply(x)
         with pytest.raises(KeyError, match="mine") as caught:

@@ -35,7 +35,8 @@ def test_who_saved_the_value_and_as_what():
 
 @pytest.mark.parametrize(("write", "name"), [
     (lambda t: t.add_(1.0), "add_"), (lambda t: t.__setitem__(0, 1.0), "__setitem__"),
-    (lambda t: t.__setitem__([0, 1], 1.0), "__setitem__"), (lambda t: t.fill_(1.0), "fill_"), (lambda t: t[:2].multiply_(2.0), "multiply_"), (lambda t: t.copy_(leaf()), "copy_"),
+    (lambda t: t.__setitem__([0, 1], 1.0), "__setitem__"),
+    (lambda t: t.fill_(1.0), "fill_"), (lambda t: t[:2].multiply_(2.0), "multiply_"), (lambda t: t.copy_(leaf()), "copy_"),
     (lambda t: t.set_value(np.zeros(3)), "copy_"), (lambda t: t.reshape_([3, 1]), "reshape_"), (lambda t: t.cumsum_(0), "cumsum_"),
     (lambda t: t.detach().exp_(), "exp_"), (lambda t: t._bump_inplace_version(), "code outside of the library"),
 ])
