@@ -16,13 +16,16 @@ from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport GradNode, new_node
 from eager_core.grad_tensor_holder cimport exclusive, zeros
 from eager_core.layout cimport contiguous_layout, same_layout, same_shape, shape_text
+from eager_core.modes cimport modes_on
 from eager_core.native_gradients cimport give
 from eager_core.op cimport op_row
+from eager_core.provenance cimport note_write
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
 from eager_core.storage cimport bump_region, untouched
 from eager_core.tensor cimport HAS_RESULT, TensorBase, alias, is_tensor, type_name, wants_grad
 from eager_core.tensor_wrapper cimport OUTPUT, give_history, save_tensor, value_of
 from eager_core.write_guard cimport ForwardGuard
+from eager_core.write_log cimport count_harmless, drop_snapshot, renumber, take_snapshot
 
 
 cdef class LayerContext:
@@ -64,7 +67,7 @@ cdef class LayerContext:
             t = <TensorBase>given
             one = alias(t, t.layout, t.data)
             one._name = t._name
-            one.storage.version.snapshots += 1
+            take_snapshot(one.storage, one.data, one.layout, DTYPES[one.dtype].itemsize)
             self.kept.append(one)
             self.versions.append(t.storage.version.current)
 
@@ -78,9 +81,9 @@ cdef class LayerContext:
 
     cdef int let_go(self) except -1:
         if self.kept is not None:
-            for one in self.kept:
+            for one, version in zip(self.kept, self.versions):
                 if one is not None:
-                    (<TensorBase>one).storage.version.snapshots -= 1
+                    drop_snapshot((<TensorBase>one).storage, version)
         self.kept = None
         self.versions = None
         self.container = None
@@ -231,14 +234,15 @@ cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list
     counted = [(one, (<TensorBase>one).storage.version.snapshots) for one, kind in zip(tensors, kinds)
                if kind == INPLACE or kind == WRITTEN_CONSTANT]
     for one, _ in counted:
-        (<TensorBase>one).storage.version.current += 1       # S12.4: one more; where it fell is remembered in the end
+        # S12.4: one more; where it fell is remembered in the end.
+        renumber((<TensorBase>one).storage, (<TensorBase>one).storage.version.current + 1)
     try:
         _save(node, ctx, inputs, tensors, kinds)
     except BaseException:
         node.clear()
         for one, snapshots in counted:
             if (<TensorBase>one).storage.version.snapshots <= snapshots:     # else a hook has made others keep this version
-                (<TensorBase>one).storage.version.current -= 1
+                renumber((<TensorBase>one).storage, (<TensorBase>one).storage.version.current - 1)
         raise
     # From here on nothing fails.
     for slot in range(len(tensors)):
@@ -262,8 +266,12 @@ cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list
             t.slot = slot
             t._stop_gradient = False
         elif kind == INPLACE or kind == WRITTEN_CONSTANT:
-            t.storage.version.current -= 1
-            bump_region(t.storage, t.data, t.layout, DTYPES[t.dtype].itemsize)
+            renumber(t.storage, t.storage.version.current - 1)
+            bump_region(t.storage, t.data, t.layout, DTYPES[t.dtype].itemsize, OP_PY_LAYER)
+            if t.storage.log is not None:
+                count_harmless(t.storage, t.storage.version.current - 1)
+            if modes_on:
+                note_write(t, OP_PY_LAYER)
         if kind == INPLACE:
             # A history is output 0 of its node.
             history = node if slot == 0 else view_node(op_row(OP_VIEW), t, node, slot, contiguous_layout(t.layout.ndim, t.layout.dims), 0)

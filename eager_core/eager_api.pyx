@@ -18,7 +18,7 @@ from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list
 from eager_core.op cimport FAMILY_VIEW, OpCall, begin_call, eager_op_row, keep, op_row, register_rows, release_call
 from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
 from eager_core.rules_index cimport basic_index, numpy_index
-from eager_core.storage cimport allocate, bump_all
+from eager_core.storage cimport OUTSIDE, allocate, bump_all
 from eager_core.rules_common cimport number_of
 from eager_core.tensor cimport HAS_LEAF, alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
@@ -491,7 +491,7 @@ cdef class Tensor(TensorBase):
 
     def _bump_inplace_version(self):
         """Count a write that the library did not see."""
-        bump_all(self.storage)
+        bump_all(self.storage, OUTSIDE)
 
     # -- values --
 

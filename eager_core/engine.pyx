@@ -1,6 +1,8 @@
 """Runs a graph backwards: iteratively, every node once and after all its consumers (S9)."""
 import os
 
+import numpy as np
+
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -9,6 +11,8 @@ from cpython.pythread cimport (
 )
 from cpython.ref cimport Py_CLEAR, Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
+
+from eager_core import anomaly
 
 from eager_core._generated.op_ids cimport OP_ADD, OP_ASSIGN, OP_REGION_WRITE, OP_RESHAPE, OP_VIEW
 from eager_core.dtypes cimport DTYPES
@@ -19,9 +23,10 @@ from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
 from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, real_part, region_view, zero_region, zeros
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
+from eager_core.modes cimport modes_on, watching
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.storage cimport bump_region
-from eager_core.tensor cimport TensorBase, alias, is_tensor, type_name, wants_grad
+from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name, wants_grad
 from eager_core.unrecorded cimport add_same
 
 cdef backward_fn[1024] _backward
@@ -106,6 +111,17 @@ cdef inline PyObject *edge_of(GradNode node, int i) noexcept:
     return NULL if behind == <PyObject *>None else behind
 
 
+cdef int check_finite(PyObject *gradient, str what, GradNode node) except -1:
+    """detect_anomaly: a gradient with a NaN or an infinity in it is an error where it comes up."""
+    cdef TensorBase g = <TensorBase>gradient
+    array = as_array(g, False)
+    if not np.isfinite(array).all():
+        kind = "nan" if np.isnan(array).any() else "inf"
+        where = "" if node.lines is None else f" It was made in forward by:\n{anomaly.text(node.lines)}"
+        precondition_not_met(f"{what} {node.name()} has {kind} values, shape {shape_text(g.layout)}.{where}")
+    return 0
+
+
 cdef inline bint overwrites_all(GradNode node) noexcept:
     return node.row != NULL and node.row.id == OP_REGION_WRITE and node.region.numel == node.out_layout.numel
 
@@ -138,6 +154,7 @@ cdef class Run:
     cdef Py_ssize_t n_states, room, n_slots, slot_room, n_commits, commit_room
     cdef dict foreign                # id(node) -> number
     cdef bint retain_graph, create_graph, partial
+    cdef int watch                   # of the thread, when the pass began: detect_anomaly
     cdef dict wanted                 # (id(node), slot) -> list of result numbers; partial passes only
     cdef set blocked                 # (id(node), slot) of no_grad_vars
     cdef list results
@@ -436,8 +453,12 @@ cdef class Run:
             if self.slots[first + slot].dense == NULL:
                 continue
             arrived = True
+            if self.watch == 2:
+                check_finite(self.slots[first + slot].dense, "the sum of the gradients that arrived at", node)
             if node.hooks is not None:
                 self.run_hooks(node, slot)
+                if self.watch == 2:
+                    check_finite(self.slots[first + slot].dense, "what the hooks made of the gradient at", node)
             if self.partial or node.captures is not None:
                 self.capture(node, slot)
         if type(node) is AccumulationNode:
@@ -458,6 +479,18 @@ cdef class Run:
         else:
             self.run_formula(node, first)
         return True
+
+    cdef bint finish_watched(self, Py_ssize_t at) except -1:
+        """The same under detect_anomaly: an error is told where forward made the node."""
+        cdef GradNode node = <GradNode>self.states[at].node
+        before = anomaly.enter(node.lines)
+        try:
+            return self.finish(at)
+        except BaseException as error:
+            anomaly.explain(error, node.name(), node.lines)
+            raise
+        finally:
+            anomaly.leave(before)
 
     cdef bint leads_on(self, GradNode node) except -1:
         cdef int i
@@ -499,6 +532,8 @@ cdef class Run:
                     Py_CLEAR(self.slots[first + i].dense)
                 for i in range(n_edges):
                     if results[i] != NULL and edge_of(node, i) != NULL:
+                        if self.watch == 2:
+                            check_finite(results[i], f"the gradient for input {i} that was made by", node)
                         g = <TensorBase>results[i]
                         Py_CLEAR(results[i])
                         self.deliver(node, <GradNode>edge_of(node, i), edge_slot_of(node, i), g)
@@ -557,7 +592,7 @@ cdef class Run:
                 left -= 1
                 at = ready[n]
                 node = <GradNode>self.states[at].node
-                ran = self.states[at].needed and self.finish(at)
+                ran = self.states[at].needed and (self.finish(at) if self.watch == 0 else self.finish_watched(at))
                 for i in range(node.n_edges):
                     behind = edge_of(node, i)
                     if behind == NULL:
@@ -638,8 +673,9 @@ cdef class Run:
             cell.grad = <object>gradient[0]
         elif self.create_graph:
             cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
-        elif add_same(before, <TensorBase>gradient[0]):
-            bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize)
+        elif not (before.storage.version.snapshots and (modes_on or before.storage.log is not None)) \
+                and add_same(before, <TensorBase>gradient[0]):
+            bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize, OP_ADD)
         else:
             call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])
         Py_CLEAR(gradient[0])
@@ -673,6 +709,8 @@ cdef int _seed(Run run, TensorBase root, GradNode node, int slot, object given, 
         if not same_shape(seed.layout, root.layout):
             raise ValueError(f"(InvalidArgument) Tensor shape not match, Tensor of grad_tensor [ {seed._name} ] with shape "
                              f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
+        if run.watch == 2:
+            check_finite(<PyObject *>seed, f"grad_tensor {k}, given for the result of", node)
     return run.deliver(None, node, slot, seed)
 
 
@@ -694,6 +732,8 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
         precondition_not_met("none of the tensors given to backward requires grad: there is nothing to differentiate. "
                              "Set stop_gradient=False on the leaves before computing, and do not compute under no_grad()")
     before = set_grad_enabled(run.create_graph)
+    if modes_on:
+        run.watch = watching()
     try:
         run.discover()
         if run.partial:

@@ -5,12 +5,16 @@ from cpython.ref cimport Py_XDECREF
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from eager_core import anomaly
+
 from eager_core._generated.op_ids cimport OP_PY_LAYER
 from eager_core.errors cimport resource_exhausted
+from eager_core.modes cimport modes_on, watching
 from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
 )
 from eager_core.storage cimport Storage
+from eager_core.write_log cimport drop_snapshot
 
 
 @cython.no_gc_clear
@@ -100,7 +104,7 @@ cdef void release_saved(PyObject *node) noexcept:
     for i in range((<GradNode>node).n_saved):
         one = &(<GradNode>node).saved[i]
         if one.storage != NULL:
-            (<Storage>one.storage).version.snapshots -= 1
+            drop_snapshot(<Storage>one.storage, one.version)
             Py_XDECREF(one.storage)
         Py_XDECREF(one.layout)
         Py_XDECREF(one.name)
@@ -164,6 +168,8 @@ cdef void _let_go(PyObject *o) noexcept:
         (<GradNode>o).hooks = None
     if (<GradNode>o).captures is not None:
         (<GradNode>o).captures = None
+    if (<GradNode>o).lines is not None:
+        (<GradNode>o).lines = None
     (<GradNode>o).out_layout = None
 
 
@@ -187,6 +193,8 @@ cdef GradNode new_node(OpRow *row):
         PyObject_GC_Track(<PyObject *>made)
     made.row = row
     made.n_outputs = 1
+    if modes_on and watching():
+        made.lines = anomaly.origin()
     return made
 
 

@@ -45,7 +45,7 @@ cdef void begin_call(OpCall *c, OpRow *row, bint inplace) noexcept:
         c.attrs[i].o = NULL
     c.scalar_at = -1
     c.scalar_big = NULL
-    c.out = c.stage = c.more_out = c.new_layout = c.region = c.written = NULL
+    c.out = c.stage = c.more_out = c.new_layout = c.region = c.written = c.old_bytes = NULL
     c.is_view = False
     c.nothing = False
     c.job.kind = JOB_NONE
@@ -71,3 +71,4 @@ cdef void release_call(OpCall *c) noexcept:
     Py_XDECREF(c.new_layout)
     Py_XDECREF(c.region)
     Py_XDECREF(c.written)
+    Py_XDECREF(c.old_bytes)

@@ -15,6 +15,7 @@ from eager_core.grad_node cimport SavedTensor
 from eager_core.layout cimport Layout, same_shape, shape_text
 from eager_core.storage cimport Storage, serial_of, untouched
 from eager_core.tensor cimport is_tensor, new_tensor, type_name
+from eager_core.write_log cimport released
 
 hooks_in_use = 0
 
@@ -116,7 +117,10 @@ cdef int pack_saved(GradNode node) except -1:
             made.content_version = content.storage.version.current
         packed[k] = made
     for k in range(node.n_saved):
-        # The snapshot stays counted, so that writes to the memory go on being told apart (S5.13), for as long as somebody keeps it.
+        # The snapshot stays counted, so that writes to the memory go on being told apart (S5.13), for as long as somebody keeps it. But
+        # what a pack hook has seen is its own business: it is not put by for.
+        if node.saved[k].storage != NULL and (<Storage>node.saved[k].storage).log is not None:
+            released(<Storage>node.saved[k].storage, node.saved[k].version)
         Py_CLEAR(node.saved[k].storage)
     node.packed = packed
     return 0

@@ -8,7 +8,9 @@ from eager_core.errors cimport permission_denied
 from eager_core.layout cimport Layout, shape_text
 from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport TensorBase, new_tensor
+from eager_core.tensor_wrapper cimport old_tensor
 from eager_core.tracer cimport contiguous_copy
+from eager_core.write_log cimport drop_snapshot, take_snapshot
 
 
 # no_gc: storages and layouts refer to nothing else, and __dealloc__ can count on them.
@@ -32,18 +34,22 @@ cdef class Snapshot:
         self.dtype = t.dtype
         self.version = t.storage.version.current
         self.name = t._name
-        self.storage.version.snapshots += 1
+        take_snapshot(self.storage, self.data, self.layout, DTYPES[self.dtype].itemsize)
 
     def __dealloc__(self):
         if self.storage is not None:
-            self.storage.version.snapshots -= 1
+            drop_snapshot(self.storage, self.version)
 
     def tensor(self, str what not None):
         """Return a constant over the memory; an error that begins with `what` if one of the elements has been written to since."""
-        if not untouched(self.storage, self.version, self.data, self.layout, DTYPES[self.dtype].itemsize):
+        cdef TensorBase made
+        if untouched(self.storage, self.version, self.data, self.layout, DTYPES[self.dtype].itemsize):
+            made = new_tensor(self.storage, self.layout, self.data, self.dtype)
+        else:
+            made = old_tensor(self.storage, self.version, self.layout, self.data, self.dtype)
+        if made is None:
             permission_denied(f"{what}, a tensor ({self.name}) of shape {shape_text(self.layout)}, has been modified by an inplace "
                               f"operation since. Its version is {self.storage.version.current} but the expected version is {self.version}")
-        made = new_tensor(self.storage, self.layout, self.data, self.dtype)
         made._name = self.name
         return made
 

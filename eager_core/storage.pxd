@@ -1,6 +1,10 @@
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from eager_core.layout cimport Layout
+
+cdef enum:
+    WRITERS = 8                      # how many of the last writes are known by operator (a power of 2)
+    OUTSIDE = -1                     # in place of an operator's number: a write that the library did not make
 
 cdef struct VersionCounter:
     uint64_t current                 # what inplace_version shows (S4.1)
@@ -9,6 +13,29 @@ cdef struct VersionCounter:
     uint64_t base                    # version that stamp 0 stands for
     uint64_t serial                  # tells this memory from all others, once somebody asks (0 until then); odd: numbered at birth
     uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
+    # For allow_mutation_on_saved_tensors, while `log` is not None; see write_log.pyx.
+    uint64_t since                   # values of this version and newer are protected ...
+    uint64_t accounted               # ... because each write up to this version is in the log, or destroyed nothing of theirs
+    char *saved_low                  # what has been saved lies in this span
+    char *saved_high
+    uint16_t[8] writers              # by version modulo WRITERS: 1 + operator, 0 for a write from outside; kept up as `whole` is
+
+cdef extern from "kernels/kernels.h":
+    ctypedef struct eager_region:
+        Py_ssize_t offset
+        int itemsize
+        int ndim
+        const Py_ssize_t *shape
+        const Py_ssize_t *strides
+
+cdef inline eager_region region_of(char *memory, char *data, Layout layout, int itemsize) noexcept:
+    cdef eager_region region
+    region.offset = data - memory
+    region.itemsize = itemsize
+    region.ndim = layout.ndim
+    region.shape = layout.dims
+    region.strides = layout.strides
+    return region
 
 cdef class Storage:
     """Owner of a block of memory and of its version counter; everything that shares the memory shares this object."""
@@ -16,6 +43,7 @@ cdef class Storage:
     cdef Py_ssize_t nbytes
     cdef int granule                 # bytes that one write stamp stands for
     cdef VersionCounter version
+    cdef object log                  # None, or what writes have destroyed and saved tensors want back: a WriteLog
     cdef object owner                # None: our allocator; else the object whose memory is borrowed
 
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize)                          # uninitialised
@@ -29,19 +57,23 @@ cdef void stop_births() noexcept
 cdef bint born_since(Storage s, uint64_t start) noexcept
 
 # S4.5, S5.13: count a write, and remember where it fell if anybody may ask.
-cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize) except -1
+cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1
+cdef bint all_written_since(Storage s, uint64_t version, char *data, Layout layout, int itemsize) noexcept    # each of these elements
 cdef bint untouched_slow(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept
 
-cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize) except -1:
+cdef bint regions_meet(Storage s, char *data, Layout layout, int itemsize, char *other, Layout other_layout, int other_itemsize) noexcept
+
+cdef inline int bump_region(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     s.version.current += 1
     if s.version.snapshots == 0:
         return 0
-    return bump_region_slow(s, data, layout, itemsize)
+    return bump_region_slow(s, data, layout, itemsize, op)
 
-cdef inline void bump_all(Storage s) noexcept:
+cdef inline void bump_all(Storage s, int op) noexcept:
     """Count a write to everything: a saver of any part must notice."""
     s.version.current += 1
     s.version.whole = s.version.current
+    s.version.writers[s.version.current & (WRITERS - 1)] = <uint16_t>(op + 1)
 
 cdef inline bint untouched(Storage s, uint64_t snapshot, char *data, Layout layout, int itemsize) noexcept:
     return s.version.current == snapshot or untouched_slow(s, snapshot, data, layout, itemsize)

@@ -9,17 +9,12 @@ from eager_core.errors cimport resource_exhausted
 from eager_core.recycling cimport EAGER_KEPT, eager_intercept_dealloc, eager_revive
 
 cdef extern from "kernels/kernels.h":
-    ctypedef struct eager_region:
-        Py_ssize_t offset
-        int itemsize
-        int ndim
-        const Py_ssize_t *shape
-        const Py_ssize_t *strides
     void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp) nogil
     int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit) nogil
+    int eager_region_all_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit) nogil
 
 
-# no_gc: the only object field is the owner of borrowed memory, which knows nothing of the storage.
+# no_gc: the owner of borrowed memory and the log know nothing of the storage.
 @cython.final
 @cython.no_gc
 cdef class Storage:
@@ -35,6 +30,8 @@ cdef void _retire(PyObject *o) noexcept:
     global _n_kept
     if (<Storage>o).version.stamps != NULL:
         free((<Storage>o).version.stamps)
+    if (<Storage>o).log is not None:
+        (<Storage>o).log = None
     if (<Storage>o).owner is not None:
         (<Storage>o).owner = None
     elif (<Storage>o).data != NULL:
@@ -113,21 +110,11 @@ cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):
     made.granule = itemsize if itemsize < 8 else 8
     return made
 
-
-cdef inline eager_region _region(Storage s, char *data, Layout layout, int itemsize) noexcept:
-    cdef eager_region region
-    region.offset = data - s.data
-    region.itemsize = itemsize
-    region.ndim = layout.ndim
-    region.shape = layout.dims
-    region.strides = layout.strides
-    return region
-
-
-cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize) except -1:
+cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     """A snapshot is alive: stamp the elements just written (the version has been moved already)."""
     cdef VersionCounter *version = &s.version
     cdef eager_region region
+    version.writers[version.current & (WRITERS - 1)] = <uint16_t>(op + 1)
     if layout.numel * itemsize >= s.nbytes or version.current - version.base >= 0xffffffffULL:
         version.whole = version.current
         return 0
@@ -138,7 +125,7 @@ cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize) ex
             version.whole = version.current
             return 0
         version.base = version.current - 1
-    region = _region(s, data, layout, itemsize)
+    region = region_of(s.data, data, layout, itemsize)
     eager_stamp_region(version.stamps, s.granule, &region, <uint32_t>(version.current - version.base))
     return 0
 
@@ -153,6 +140,31 @@ cdef bint untouched_slow(Storage s, uint64_t snapshot, char *data, Layout layout
         return False
     if version.stamps == NULL:
         return True
-    region = _region(s, data, layout, itemsize)
+    region = region_of(s.data, data, layout, itemsize)
     return not eager_region_newer(version.stamps, s.granule, &region,
                                   <uint32_t>(snapshot - version.base) if snapshot > version.base else 0)
+
+
+cdef bint all_written_since(Storage s, uint64_t version, char *data, Layout layout, int itemsize) noexcept:
+    """Whether provably each of these elements has been written since, or the storage as a whole."""
+    cdef VersionCounter *counter = &s.version
+    cdef eager_region region
+    if counter.whole > version or layout.numel == 0:
+        return True
+    if counter.stamps == NULL or version < counter.base:
+        return False
+    region = region_of(s.data, data, layout, itemsize)
+    return eager_region_all_newer(counter.stamps, s.granule, &region, <uint32_t>(version - counter.base))
+
+
+cdef bint regions_meet(Storage s, char *data, Layout layout, int itemsize, char *other, Layout other_layout, int other_itemsize) noexcept:
+    """Whether two regions have an element in common; decided on stamps of their own, which costs the size of the storage."""
+    cdef eager_region region = region_of(s.data, data, layout, itemsize)
+    cdef uint32_t *stamps = <uint32_t *>calloc((s.nbytes + s.granule - 1) // s.granule, sizeof(uint32_t))
+    cdef bint meet = True            # what cannot be told apart counts as touched
+    if stamps != NULL:
+        eager_stamp_region(stamps, s.granule, &region, 1)
+        region = region_of(s.data, other, other_layout, other_itemsize)
+        meet = eager_region_newer(stamps, s.granule, &region, 0)
+        free(stamps)
+    return meet

@@ -6,10 +6,12 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport precondition_not_met, version_error
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport AccumulationNode, SavedTensor
-from eager_core.layout cimport Layout, shape_text
+from eager_core.layout cimport Layout
+from eager_core.provenance cimport explanation, role_of
 from eager_core.saved_hooks cimport unpacked
 from eager_core.storage cimport Storage, untouched
-from eager_core.tensor cimport new_tensor
+from eager_core.tensor cimport empty_tensor, new_tensor
+from eager_core.write_log cimport LOST, UNCHANGED, Old, old_value, take_snapshot
 
 
 cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
@@ -20,7 +22,7 @@ cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     kept.storage = <PyObject *>t.storage
     kept.data = t.data
     kept.version = t.storage.version.current
-    t.storage.version.snapshots += 1
+    take_snapshot(t.storage, t.data, t.layout, DTYPES[t.dtype].itemsize)
     if t._name:
         Py_INCREF(t._name)
         kept.name = <PyObject *>t._name
@@ -42,12 +44,15 @@ cdef TensorBase value_of(GradNode node, int k):
     cdef Storage storage
     if k >= node.n_saved or kept.storage == NULL:
         if k < node.n_saved and node.packed is not None and node.packed[k] is not None:
-            return unpacked(node, k, _role(node, kept))
+            return unpacked(node, k, role_of(node, kept))
         precondition_not_met(f"{node.name()} has no saved tensor {k}")
     storage = <Storage>kept.storage
-    if not untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
-        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, _explanation(node, kept))
-    return new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
+    if untouched(storage, kept.version, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
+        return new_tensor(storage, <Layout>kept.layout, kept.data, kept.dtype)
+    made = old_tensor(storage, kept.version, <Layout>kept.layout, kept.data, kept.dtype)
+    if made is None:
+        version_error("" if kept.name == NULL else <str>kept.name, storage.version.current, kept.version, explanation(node, kept))
+    return made
 
 
 cdef TensorBase recover(GradNode node, int k):
@@ -75,12 +80,14 @@ cdef void give_history(TensorBase made, GradNode history, int slot) noexcept:
         made.grad_node = history
 
 
-cdef str _role(GradNode node, SavedTensor *kept):
-    cdef int source = kept.source
-    role = "output" if source >= OUTPUT else "a value" if source < 0 else f"input {source}"
-    return f"{role} of {node.name()}"
-
-
-cdef str _explanation(GradNode node, SavedTensor *kept):
-    return (f"It was saved as {_role(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
-            f"{DTYPES[kept.dtype].name.decode()}. Clone it before the write, or move the write after backward.")
+cdef TensorBase old_tensor(Storage storage, uint64_t version, Layout layout, char *data, int dtype):
+    cdef int itemsize = DTYPES[dtype].itemsize
+    cdef Old found = old_value(storage, version, data, layout, itemsize, NULL)
+    cdef TensorBase made
+    if found == LOST:
+        return None
+    if found == UNCHANGED:
+        return new_tensor(storage, layout, data, dtype)
+    made = empty_tensor(layout, dtype)
+    old_value(storage, version, data, layout, itemsize, made.data)
+    return made

@@ -8,12 +8,14 @@ import threading
 cimport cython
 from libc.stdint cimport uint64_t
 
+from eager_core._generated.op_ids cimport OP_PY_LAYER
 from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport leaf_error, permission_denied
 from eager_core.layout cimport Layout, shape_text
 from eager_core.storage cimport Storage, born_since, bump_all, start_births, stop_births, untouched
 from eager_core.tensor cimport alias
 from eager_core.tracer cimport contiguous_copy, copy_into
+from eager_core.write_log cimport drop_snapshot, take_snapshot, undone
 
 guards_in_use = 0
 
@@ -89,7 +91,7 @@ cdef class ForwardGuard(Guard):
             place.data = t.data
             place.version = t.storage.version.current
             self.places.append(place)
-            t.storage.version.snapshots += 1             # writes are to be told apart (S5.13)
+            take_snapshot(t.storage, t.data, t.layout, DTYPES[t.dtype].itemsize)             # writes are to be told apart (S5.13)
             self.storages[<size_t><void *>t.storage] = t.storage
             root = t if t.root is None else <TensorBase>t.root
             if not root._stop_gradient and root.grad_node is None:
@@ -137,9 +139,9 @@ cdef class ForwardGuard(Guard):
             old = <_Saved>one
             copy_into(old.part, old.value)
             if old.part.storage.version.snapshots > old.snapshots:
-                bump_all(old.part.storage)               # somebody has kept what forward had written
+                bump_all(old.part.storage, OP_PY_LAYER)               # somebody has kept what forward had written
             elif old.part.storage.version.current != old.version:
-                old.part.storage.version.current = old.version
+                undone(old.part.storage, old.version)
                 old.part.storage.version.whole = old.whole
         self.saved = []
         for i in range(len(self.inputs)):
@@ -152,7 +154,7 @@ cdef class ForwardGuard(Guard):
 
     cdef int release(self) except -1:
         for place in self.places:
-            (<_Place>place).storage.version.snapshots -= 1
+            drop_snapshot((<_Place>place).storage, (<_Place>place).version)
         self.places = []
         self.saved = []
         return 0

@@ -68,4 +68,17 @@ typedef struct { intptr_t offset; int itemsize; int ndim; const intptr_t *shape;
 void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp);
 /* 1 if any granule of the region bears a stamp greater than `limit`. */
 int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit);
+/* 1 if every granule of the region bears a stamp greater than `limit`. */
+int eager_region_all_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit);
+
+/* Memory as it was before some writes, in pages; where no page is, it is as it is now. */
+#define EAGER_PAGE 1024
+typedef struct { const char *live; intptr_t nbytes; char **pages; } eager_pages;
+/* The elements of a region in C order, without gaps. */
+void eager_pack_region(const char *memory, const eager_region *region, char *packed);
+void eager_read_region(const eager_pages *old, const eager_region *region, char *packed);
+/* Pages under the region, copied from memory where they are missing; -1 if there is no memory for them. */
+int eager_make_pages(eager_pages *old, const eager_region *region);
+/* Exchange a region, whose pages are there and which does not overlap itself, with packed bytes. */
+void eager_swap_region(eager_pages *old, const eager_region *region, char *packed);
 #endif

@@ -78,3 +78,16 @@ int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *
     } while (next_run(&r));
     return 0;
 }
+
+int eager_region_all_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit)
+{
+    runs r;
+    if (!find_runs(&r, granule, region)) return 1;
+    do {
+        const intptr_t last = (r.first + r.run - 1) / granule;
+        int older = 0;
+        for (intptr_t i = r.first / granule; i <= last; i++) older |= stamps[i] <= limit;
+        if (older) return 0;
+    } while (next_run(&r));
+    return 1;
+}

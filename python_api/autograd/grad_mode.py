@@ -5,7 +5,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -16,24 +16,29 @@ __all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_switch: Callable[[bool], bool] = eager_core._set_grad_enabled  # returns the mode before
+Switch: TypeAlias = Callable[[int], int]
+
+_switch: Switch = eager_core._set_grad_enabled  # returns the mode before
 
 
-class GradMode:
-    """Grad mode on or off: a context manager, and a decorator. Made by `no_grad`, `enable_grad` and `set_grad_enabled`.
+class ThreadMode:
+    """A mode of this thread: a context manager, and a decorator.
+
+    `switch` sets the mode of the thread that calls it and returns the mode before.
 
     One object may be entered several times, nested, and by several threads at once.
     """
 
-    __slots__ = ("_entered", "_mode")
+    __slots__ = ("_entered", "_mode", "_switch")
 
-    def __init__(self, mode: bool) -> None:
+    def __init__(self, mode: int, switch: Switch) -> None:
         self._mode = mode
+        self._switch = switch
         # Modes to go back to, by thread. A thread touches its own entry only, so no lock is needed.
-        self._entered: dict[int, list[bool]] = {}
+        self._entered: dict[int, list[int]] = {}
 
     def __enter__(self) -> None:
-        self._entered.setdefault(threading.get_ident(), []).append(_switch(self._mode))
+        self._entered.setdefault(threading.get_ident(), []).append(self._switch(self._mode))
 
     def __exit__(self, *exc_info: object) -> None:
         thread = threading.get_ident()
@@ -41,13 +46,22 @@ class GradMode:
         # Nothing is found when a generator that was suspended inside the block is finished by another thread,
         # whose mode is none of our business.
         if before:
-            _switch(before.pop())
+            self._switch(before.pop())
             if not before:
                 del self._entered[thread]
 
     def __call__(self, function: Decorated) -> Decorated:
-        decorated: Decorated = _decorate(function, self._mode)
+        decorated: Decorated = decorate(function, self._mode, self._switch)
         return decorated
+
+
+class GradMode(ThreadMode):
+    """Grad mode on or off: a context manager, and a decorator. Made by `no_grad`, `enable_grad` and `set_grad_enabled`."""
+
+    __slots__ = ()
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode, _switch)
 
 
 class _GradModeAtOnce(GradMode):
@@ -57,7 +71,7 @@ class _GradModeAtOnce(GradMode):
 
     def __init__(self, mode: bool) -> None:
         super().__init__(mode)
-        self._at_once: tuple[int, bool] | None = (threading.get_ident(), _switch(mode))
+        self._at_once: tuple[int, int] | None = (threading.get_ident(), _switch(mode))
 
     def __enter__(self) -> None:
         super().__enter__()
@@ -71,7 +85,7 @@ class _GradModeAtOnce(GradMode):
             _switch(before)
         return super().__call__(function)
 
-    def _take_back(self) -> bool | None:
+    def _take_back(self) -> int | None:
         """Return the mode before the object was made, once and only to the thread that made it."""
         if self._at_once is None or self._at_once[0] != threading.get_ident():
             return None
@@ -105,7 +119,7 @@ def no_grad(function: Any = None) -> Any:
     TypeError
         `function` cannot be called, or is an asynchronous generator function.
     """
-    return GradMode(False) if function is None else _decorate(function, False)
+    return GradMode(False) if function is None else decorate(function, False, _switch)
 
 
 @overload
@@ -129,7 +143,7 @@ def enable_grad(function: Any = None) -> Any:
     TypeError
         `function` cannot be called, or is an asynchronous generator function.
     """
-    return GradMode(True) if function is None else _decorate(function, True)
+    return GradMode(True) if function is None else decorate(function, True, _switch)
 
 
 def set_grad_enabled(mode: bool) -> GradMode:
@@ -155,46 +169,46 @@ def set_grad_enabled(mode: bool) -> GradMode:
     return _GradModeAtOnce(bool(mode))
 
 
-def _decorate(function: Any, mode: bool) -> Any:
-    """Make `function` run with grad mode `mode` (S10.1, S10.4, S10.5)."""
+def decorate(function: Any, mode: int, switch: Switch) -> Any:
+    """Make `function` run in a mode of its thread (S10.1, S10.4, S10.5)."""
     if isinstance(function, type):
         if function.__init__ is not object.__init__:  # type: ignore[misc]  # object's own refuses arguments once it is wrapped
-            function.__init__ = _decorate(function.__init__, mode)  # type: ignore[misc]
+            function.__init__ = decorate(function.__init__, mode, switch)  # type: ignore[misc]
         return function
     if isinstance(function, staticmethod | classmethod):
-        return type(function)(_decorate(function.__func__, mode))
+        return type(function)(decorate(function.__func__, mode, switch))
     if not callable(function):
-        raise TypeError(f"(InvalidType) grad mode can decorate a function or a class, but got {type(function).__name__}")
+        raise TypeError(f"(InvalidType) a mode can decorate a function or a class, but got {type(function).__name__}")
     if inspect.isasyncgenfunction(function):
         raise TypeError(
-            "(InvalidType) grad mode cannot decorate an asynchronous generator function. Enter it inside, between two awaits")
+            "(InvalidType) a mode cannot decorate an asynchronous generator function. Enter it inside, between two awaits")
 
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def in_mode(*args: Any, **kwargs: Any) -> Any:
-            return await _Awaited(function(*args, **kwargs), mode)
+            return await _Awaited(function(*args, **kwargs), mode, switch)
 
     elif inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
-            return (yield from _steps(function(*args, **kwargs), mode))
+            return (yield from _steps(function(*args, **kwargs), mode, switch))
 
     else:
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
-            before = _switch(mode)
+            before = switch(mode)
             try:
                 return function(*args, **kwargs)
             finally:
-                _switch(before)
+                switch(before)
 
     return in_mode
 
 
-def _steps(body: Any, mode: bool) -> Generator[Any, Any, Any]:
+def _steps(body: Any, mode: int, switch: Switch) -> Generator[Any, Any, Any]:
     """Run a generator or coroutine, in a mode of its own (at first `mode`) while it runs and in the caller's mode while it waits.
 
     ``close`` needs no case of its own: it arrives as a GeneratorExit and is thrown into the body like any other exception.
@@ -202,13 +216,13 @@ def _steps(body: Any, mode: bool) -> Generator[Any, Any, Any]:
     step: Callable[[Any], Any] = body.send
     argument: Any = None
     while True:
-        before = _switch(mode)
+        before = switch(mode)
         try:
             result = step(argument)
         except StopIteration as stop:
             return stop.value
         finally:
-            mode = _switch(before)  # the body may have entered blocks of its own, which hold when it goes on
+            mode = switch(before)  # the body may have entered blocks of its own, which hold when it goes on
             argument = None  # an exception kept here would be a cycle through its own traceback
         try:
             argument = yield result
@@ -219,13 +233,14 @@ def _steps(body: Any, mode: bool) -> Generator[Any, Any, Any]:
 
 
 class _Awaited:
-    """A coroutine that runs in a grad mode of its own and leaves the event loop's mode alone."""
+    """A coroutine that runs in a mode of its own and leaves the event loop's mode alone."""
 
-    __slots__ = ("_coroutine", "_mode")
+    __slots__ = ("_coroutine", "_mode", "_switch")
 
-    def __init__(self, coroutine: Any, mode: bool) -> None:
+    def __init__(self, coroutine: Any, mode: int, switch: Switch) -> None:
         self._coroutine = coroutine
         self._mode = mode
+        self._switch = switch
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return _steps(self._coroutine, self._mode)
+        return _steps(self._coroutine, self._mode, self._switch)

@@ -107,6 +107,14 @@ class Ours(Engine):
                 "overlap each other in memory", "are not contiguous in memory; use")
 
 
+class Preserving(Ours):
+    """The library with what writes destroy kept for backward; in a process of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.library.autograd.set_allow_mutation_on_saved_tensors(True)
+
+
 class Paddle(Engine):
     name, module, short = "paddle", "paddle", "paddle"
     leaf_text, constant_text, no_grad_text, mask_text = Ours.leaf_text, Ours.constant_text, Ours.no_grad_text, Ours.mask_text
@@ -154,4 +162,4 @@ class MyGrad(Engine):
         return not t.constant
 
 
-ENGINES = {"ours": Ours, "torch": Torch, "paddle": Paddle, "mygrad": MyGrad}
+ENGINES = {"ours": Ours, "preserving": Preserving, "torch": Torch, "paddle": Paddle, "mygrad": MyGrad}

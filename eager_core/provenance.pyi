@@ -1,0 +1,3 @@
+from eager_core.tensor import TensorBase
+
+def preserved(t: TensorBase) -> tuple[int, int]: ...

@@ -1,0 +1,107 @@
+"""Who saved a value, who has overwritten it, and what to do: what the version error says beyond its fixed text."""
+import collections
+
+from libc.stdint cimport uint64_t
+
+from eager_core import anomaly
+
+from eager_core._generated.op_ids cimport OP_PY_LAYER
+from eager_core.dtypes cimport DTYPES
+from eager_core.layout cimport Layout, shape_text
+from eager_core.modes cimport watching
+from eager_core.op cimport op_row
+from eager_core.storage cimport WRITERS, Storage, regions_meet, untouched
+from eager_core.tensor_wrapper cimport OUTPUT
+from eager_core.write_log cimport WriteLog, known_log, log_of
+
+cdef enum:
+    MOST_NOTED = 1024                # writes to one memory whose lines detect_anomaly remembers
+
+
+cdef str role_of(GradNode node, SavedTensor *kept):
+    cdef int source = kept.source
+    if source < 0:
+        return f"a value of {node.name()}"
+    if source < OUTPUT:
+        return f"input {source} of {node.name()}"
+    return f"output of {node.name()}" if source == OUTPUT else f"output {source - OUTPUT} of {node.name()}"
+
+
+cdef str explanation(GradNode node, SavedTensor *kept):
+    return (f"It was saved as {role_of(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
+            f"{DTYPES[kept.dtype].name.decode()}. {_writers(kept)} Clone the tensor before the write, move the write after backward, or "
+            "run forward under autograd.allow_mutation_on_saved_tensors()." + _lines(node, kept))
+
+
+cdef str _lines(GradNode node, SavedTensor *kept):
+    """The user's lines, as far as detect_anomaly has noted them."""
+    cdef Storage s = <Storage>kept.storage
+    cdef WriteLog log = known_log(s)
+    if node.lines is None:
+        return " Under autograd.detect_anomaly() the error shows the line that saved it and the line that overwrote it."
+    text = f"\nSaved by:\n{anomaly.text(node.lines)}"
+    writes = () if log is None or log.lines is None else log.lines
+    for version, op, lines, offset, layout, itemsize in writes:
+        if version > kept.version and regions_meet(s, s.data + <Py_ssize_t>offset, <Layout>layout, itemsize, kept.data,
+                                                   <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
+            return text + f"\nOverwritten by {_name(op)}:\n{anomaly.text(lines)}"
+    return text + "\nOverwritten where detect_anomaly() was off."
+
+
+cdef int note_write(TensorBase part, int op) except -1:
+    cdef Storage s = part.storage
+    cdef WriteLog log
+    if s.version.snapshots == 0 or not watching():
+        return 0
+    log = log_of(s)
+    if log.lines is None:
+        log.lines = collections.deque(maxlen=MOST_NOTED)
+    log.lines.append((s.version.current, op, anomaly.here(), part.data - s.data, part.layout, DTYPES[part.dtype].itemsize))
+    return 0
+
+
+cdef str _writers(SavedTensor *kept):
+    """The operators that have written to the memory since, oldest first; the ring knows the last few."""
+    cdef Storage s = <Storage>kept.storage
+    cdef uint64_t known = s.version.current - WRITERS if s.version.current > WRITERS else 0, version
+    cdef str touching = None
+    before, times, names = None, 0, []
+    for version in range(max(known, kept.version) + 1, s.version.current + 1):
+        name = _writer(s, version)
+        # Not untouched by what came from here on: the last such version is that of the write that hit the saved elements last.
+        if not untouched(s, version - 1, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
+            touching = name
+        if name == before:
+            times += 1
+            names.pop()
+        else:
+            times = 1
+        names.append((name, times))
+        before = name
+    text = ", ".join(name if n == 1 else f"{name} ({n} times)" for name, n in names)
+    more = f" the last {WRITERS} of {s.version.current - kept.version} writes:" if known > kept.version else ""
+    if touching is None:             # so long ago that the ring has forgotten
+        return f"Since then its memory was written in place by{more} {text}, none of which touched these elements: an earlier one did."
+    last = f"; {touching} was the last to touch these elements" if len(names) > 1 or more else ""
+    return f"Since then its memory was written in place by{more} {text}{last}."
+
+
+cdef str _writer(Storage s, uint64_t version):
+    return _name(s.version.writers[version & (WRITERS - 1)] - 1)
+
+
+cdef str _name(int op):
+    if op < 0:
+        return "code outside of the library"
+    if op == OP_PY_LAYER:
+        return "a custom function"
+    name = op_row(op).name.decode()
+    return "__setitem__" if name in ("setitem", "put") else name + "_"
+
+
+def preserved(TensorBase t not None):
+    """Return (bytes, regions) that are kept of what writes to a tensor's memory have destroyed."""
+    cdef WriteLog log = known_log(t.storage)
+    if log is None or not log.preserving:
+        return 0, 0
+    return log.nbytes, len(log.entries) - log.first
