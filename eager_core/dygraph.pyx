@@ -3,7 +3,6 @@
 ``exp__dygraph_function`` and its several hundred siblings of the reference are this one function, driven by the operator's row.
 """
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
 
 from eager_core._generated.op_ids cimport OP_ASSIGN
@@ -19,14 +18,14 @@ from eager_core.layout cimport Layout, same_layout, same_shape
 from eager_core.modes cimport modes_on
 from eager_core.tensor cimport alias, wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
-from eager_core.provenance cimport note_write
+from eager_core.preserving cimport count_reshape, count_watched_write, will_be_put_by
 from eager_core.rules_common cimport may_share
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
 from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
-from eager_core.write_log cimport OldBytes, before_write, count_harmless, count_logged, destroys, logs_writes, renumber
+from eager_core.write_log cimport renumber
 
 cdef enum:
     COPIED = 32                  # row.saved: a private copy, so that the input may change
@@ -61,8 +60,6 @@ cdef int run_call(OpCall *c) except -1:
         return _reshape_target(c, <TensorBase>c.x[0])
     if c.needs_grad and (c.inplace or _differentiable_result(c)):
         return _run_recorded(c)
-    if c.inplace:
-        _before_write(c)
     trace_op(c)                                                      # the GIL is released in here, and only here
     if c.inplace:
         _count_write(c)
@@ -85,8 +82,6 @@ cdef int _run_recorded(OpCall *c) except -1:
     elif c.n == 2 and c.x[1] != NULL:
         value_edge = gradient_edge(<TensorBase>c.x[1])
         value_slot = (<TensorBase>c.x[1]).slot
-    if c.inplace:
-        _before_write(c)
     if hooks_in_use and node is not None and packs_here():
         _run_packed(c, node)
     else:
@@ -138,42 +133,12 @@ cdef int _run_packed(OpCall *c, GradNode node) except -1:
     return _count_write(c)
 
 
-cdef inline TensorBase _written(OpCall *c):
-    return <TensorBase>(c.written if c.written != NULL else c.x[0])
-
-
-cdef inline int _before_write(OpCall *c) except -1:
-    """Put by what the kernel is about to destroy, if a saved tensor may want it (allow_mutation_on_saved_tensors)."""
-    if modes_on or (<TensorBase>c.x[0]).storage.log is not None:
-        return _put_by(c, _written(c))
-    return 0
-
-
-cdef int _put_by(OpCall *c, TensorBase part) except -1:
-    if not logs_writes(part.storage):
-        return 0
-    old = before_write(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize)
-    Py_INCREF(old)
-    c.old_bytes = <PyObject *>old
-    return 0
-
-
 cdef int _count_write(OpCall *c) except -1:
     """The version moves, and the storage remembers where (S4.5, S5.13)."""
-    cdef TensorBase part = _written(c)
-    if modes_on or c.old_bytes != NULL:
-        return _count_watched_write(c, part)
-    return bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
-
-
-cdef int _count_watched_write(OpCall *c, TensorBase part) except -1:
+    cdef TensorBase part = <TensorBase>(c.written if c.written != NULL else c.x[0])
     if c.old_bytes != NULL:
-        count_logged(part.storage, <OldBytes>c.old_bytes, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
-    else:
-        bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
-    if modes_on:
-        note_write(part, c.row.id)
-    return 0
+        return count_watched_write(c, part)
+    return bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
 
 
 cdef bint _differentiable_result(OpCall *c) noexcept:
@@ -226,7 +191,7 @@ cdef GradNode _begin_node(OpCall *c):
         x = <TensorBase>c.x[source & INPUT]
         if source & META_ONLY:
             save_meta(node, i, x, source & INPUT)
-        elif source & COPIED or (c.inplace and (source == 0 or may_share(x, <TensorBase>c.x[0])) and not _will_be_put_by(c)):
+        elif source & COPIED or (c.inplace and (source == 0 or may_share(x, <TensorBase>c.x[0])) and not will_be_put_by(c)):
             # S6.3, S6.5: the kernel is about to overwrite it. The copy keeps the old history: that of the node's own edge.
             if not held:
                 _hold_memory(c)
@@ -244,15 +209,6 @@ cdef int _hold_memory(OpCall *c) except -1:
         if c.x[i] != NULL:
             keep(c, (<TensorBase>c.x[i]).storage)
     return 0
-
-
-cdef inline bint _will_be_put_by(OpCall *c) except -1:
-    """Others have saved this memory, and its old bytes will be kept for them: once is enough. A pack hook wants to see the value itself."""
-    cdef TensorBase part
-    if not modes_on and (<TensorBase>c.x[0]).storage.log is None:
-        return False
-    part = _written(c)
-    return destroys(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize) and not (hooks_in_use and packs_here())
 
 
 cdef int _keep_attributes(OpCall *c, GradNode node) except -1:
@@ -338,7 +294,6 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
     """reshape_ and its kin: the same memory in another shape (S2.4)."""
     cdef Layout layout = <Layout>c.new_layout
     cdef GradNode node = None, before = target.grad_node
-    cdef uint64_t version
     if c.needs_grad:
         edge = gradient_edge(target)
         node = view_node(c.row, target, edge, target.slot, layout if c.region == NULL else <Layout>c.region, 0)
@@ -348,12 +303,9 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
                           "back in the old shape")
     target.layout = layout
-    version = target.storage.version.current
     bump_all(target.storage, c.row.id)
-    if target.storage.log is not None:
-        count_harmless(target.storage, version)
-    if modes_on:
-        note_write(target, c.row.id)
+    if modes_on or target.storage.log is not None:
+        count_reshape(target, c.row.id)
     if node is not None and target.root is None:
         replace_history(target, node)
     elif node is not None:

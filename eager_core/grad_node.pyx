@@ -5,11 +5,9 @@ from cpython.ref cimport Py_XDECREF
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from eager_core import anomaly
-
 from eager_core._generated.op_ids cimport OP_PY_LAYER
 from eager_core.errors cimport resource_exhausted
-from eager_core.modes cimport modes_on, watching
+from eager_core.modes cimport lines_here, modes_on
 from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
 )
@@ -193,8 +191,8 @@ cdef GradNode new_node(OpRow *row):
         PyObject_GC_Track(<PyObject *>made)
     made.row = row
     made.n_outputs = 1
-    if modes_on and watching():
-        made.lines = anomaly.origin()
+    if modes_on:
+        made.lines = lines_here()
     return made
 
 

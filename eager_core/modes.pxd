@@ -3,3 +3,4 @@ cdef long modes_on
 
 cdef bint preserving() noexcept                  # allow_mutation_on_saved_tensors, of the current thread
 cdef int watching() noexcept                     # detect_anomaly, of the current thread: 0 off, 1 lines, 2 lines and finite values
+cdef object lines_here()                         # None, or where the user's program is, if detect_anomaly wants to know

@@ -2,6 +2,7 @@
 
 A thread that has set nothing (``UNSET``) follows the switch.
 """
+from eager_core import anomaly
 
 cdef extern from *:
     """
@@ -32,6 +33,10 @@ cdef bint preserving() noexcept:
 
 cdef int watching() noexcept:
     return _watch_switch if eager_watch == UNSET else eager_watch
+
+
+cdef object lines_here():
+    return anomaly.origin() if watching() else None
 
 
 cdef int _account(int before, int after) noexcept:

@@ -127,7 +127,7 @@ cdef struct OpCall:
     PyObject *stage                  # what the kernel writes when that is not `out` itself: copied into it afterwards
     PyObject *more_out               # tuple of outputs 1, 2, ...
     PyObject *new_layout             # metadata that the target adopts (reshape_)
-    PyObject *old_bytes              # OldBytes: what the write destroys, if somebody wants it back
+    PyObject *old_bytes              # NULL, or the write is watched: None, or OldBytes, what it destroys
     PyObject *written                # the part of the target that is written, when it is not all of it
     PyObject *region                 # a view of a tensor that is not contiguous: the view's place among the elements in C order
     Py_ssize_t region_offset

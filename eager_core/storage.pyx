@@ -2,7 +2,6 @@
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, destructor
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
 
 from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
@@ -86,7 +85,10 @@ cdef Storage _new_storage():
     else:
         _n_kept -= 1
         made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
-        memset(&made.version, 0, sizeof(VersionCounter))
+        # The other fields are written before they are read.
+    made.version.current = made.version.whole = made.version.base = made.version.serial = 0
+    made.version.snapshots = 0
+    made.version.stamps = NULL
     if _births:
         made.version.serial = _next_serial() | 1
     return made

@@ -5,7 +5,9 @@ from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.string cimport memcpy
 
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
+from eager_core.modes cimport modes_on
 from eager_core.op cimport JOB_GUFUNC, JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
+from eager_core.preserving cimport put_by
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport empty_tensor
 
@@ -52,6 +54,8 @@ cdef int trace_op(OpCall *c) except -1:
     # While the GIL is away another thread may rebind a tensor's memory: what the kernel reads and writes is held here.
     cdef PyObject *held[3]
     cdef int i, n = c.n if c.n < 3 else 3
+    if c.inplace and (modes_on or (<TensorBase>c.x[0]).storage.log is not None):
+        put_by(c)
     for i in range(n):
         held[i] = NULL if c.x[i] == NULL else <PyObject *>(<TensorBase>c.x[i]).storage
         Py_XINCREF(held[i])
