@@ -23,7 +23,7 @@ from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
 from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, real_part, region_view, zero_region, zeros
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
-from eager_core.modes cimport modes_on, watching
+from eager_core.modes cimport modes_on, watch_on, watching
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.storage cimport bump_region
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name, wants_grad
@@ -732,7 +732,7 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
         precondition_not_met("none of the tensors given to backward requires grad: there is nothing to differentiate. "
                              "Set stop_gradient=False on the leaves before computing, and do not compute under no_grad()")
     before = set_grad_enabled(run.create_graph)
-    if modes_on:
+    if watch_on:
         run.watch = watching()
     try:
         run.discover()

@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from eager_core._generated.op_ids cimport OP_PY_LAYER
 from eager_core.errors cimport resource_exhausted
-from eager_core.modes cimport lines_here, modes_on
+from eager_core.modes cimport lines_here, watch_on
 from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
 )
@@ -191,7 +191,7 @@ cdef GradNode new_node(OpRow *row):
         PyObject_GC_Track(<PyObject *>made)
     made.row = row
     made.n_outputs = 1
-    if modes_on:
+    if watch_on:
         made.lines = lines_here()
     return made
 

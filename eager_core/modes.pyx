@@ -23,6 +23,7 @@ cdef extern from *:
         UNSET "EAGER_UNSET"
 
 modes_on = 0
+watch_on = 0
 cdef int _preserve_switch = 0
 cdef int _watch_switch = 0
 
@@ -39,10 +40,12 @@ cdef object lines_here():
     return anomaly.origin() if watching() else None
 
 
-cdef int _account(int before, int after) noexcept:
+cdef int _account(int before, int after, bint watch) noexcept:
     """A thread that ends inside a block stays counted: others look further in vain, no more."""
-    global modes_on
+    global modes_on, watch_on
     modes_on += (after > 0) - (before > 0)
+    if watch:
+        watch_on += (after > 0) - (before > 0)
     return before
 
 
@@ -54,7 +57,7 @@ def is_preserving():
 def set_preserving(int value):
     """Set this thread's mode: 0, 1, or -1 to follow the process; return the one before."""
     global eager_preserve
-    before = _account(eager_preserve, value)
+    before = _account(eager_preserve, value, False)
     eager_preserve = value
     return before
 
@@ -62,7 +65,7 @@ def set_preserving(int value):
 def switch_preserving(int value):
     """Set the mode of all threads that are in no block; return the one before."""
     global _preserve_switch
-    before = _account(_preserve_switch, value)
+    before = _account(_preserve_switch, value, False)
     _preserve_switch = value
     return before
 
@@ -75,7 +78,7 @@ def anomaly_mode():
 def set_watching(int value):
     """Set this thread's anomaly mode: 0, 1, 2, or -1 to follow the process; return the one before."""
     global eager_watch
-    before = _account(eager_watch, value)
+    before = _account(eager_watch, value, True)
     eager_watch = value
     return before
 
@@ -83,6 +86,6 @@ def set_watching(int value):
 def switch_watching(int value):
     """Set the anomaly mode of all threads that are in no block; return the one before."""
     global _watch_switch
-    before = _account(_watch_switch, value)
+    before = _account(_watch_switch, value, True)
     _watch_switch = value
     return before

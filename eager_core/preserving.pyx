@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from eager_core.dtypes cimport DTYPES
-from eager_core.modes cimport modes_on
+from eager_core.modes cimport modes_on, watch_on
 from eager_core.provenance cimport note_write
 from eager_core.saved_hooks cimport hooks_in_use, packs_here
 from eager_core.storage cimport bump_region
@@ -38,7 +38,7 @@ cdef int count_watched_write(OpCall *c, TensorBase part) except -1:
         count_logged(part.storage, <OldBytes>c.old_bytes, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
     else:
         bump_region(part.storage, part.data, part.layout, DTYPES[part.dtype].itemsize, c.row.id)
-    if modes_on:
+    if watch_on:
         note_write(part, c.row.id)
     return 0
 
@@ -46,6 +46,6 @@ cdef int count_watched_write(OpCall *c, TensorBase part) except -1:
 cdef int count_reshape(TensorBase target, int op) except -1:
     if target.storage.log is not None:
         count_harmless(target.storage, target.storage.version.current - 1)
-    if modes_on:
+    if watch_on:
         note_write(target, op)
     return 0

@@ -127,12 +127,11 @@ cdef WriteLog log_of(Storage s):
     return <WriteLog>s.log
 
 
-cdef int _protect(Storage s) except -1:
+cdef inline void _protect(Storage s) noexcept:
     """From now on. Values saved before may lie anywhere; those of the present version are still there."""
     s.version.since = s.version.accounted = s.version.current
     s.version.saved_low = s.data
     s.version.saved_high = s.data + s.nbytes if s.version.snapshots else s.data
-    return 0
 
 
 cdef WriteLog _begun(Storage s):
@@ -178,6 +177,19 @@ cdef void _span(char *data, Layout layout, int itemsize, char **low, char **high
     high[0] += itemsize
 
 
+cdef inline void _extend_span(Storage s, char *data, Layout layout, int itemsize) noexcept:
+    cdef char *low = data
+    cdef char *high = data + layout.numel * itemsize
+    if not layout.contiguous:
+        _span(data, layout, itemsize, &low, &high)
+    if s.version.saved_low == s.version.saved_high:
+        s.version.saved_low = low
+        s.version.saved_high = high
+    elif low < high:
+        s.version.saved_low = min(low, s.version.saved_low)
+        s.version.saved_high = max(high, s.version.saved_high)
+
+
 cdef bint logs_writes(Storage s) noexcept:
     cdef WriteLog log
     if s.version.snapshots == 0:
@@ -205,8 +217,6 @@ cdef bint _beside(Storage s, char *data, Layout layout, int itemsize) noexcept:
 cdef int saved(Storage s, char *data, Layout layout, int itemsize) except -1:
     cdef WriteLog log
     cdef Py_ssize_t room
-    cdef char *low
-    cdef char *high
     if s.log is None:
         if not preserving():
             return 0
@@ -216,14 +226,9 @@ cdef int saved(Storage s, char *data, Layout layout, int itemsize) except -1:
         if not preserving():
             return 0
         _begun(s)
-    _catch_up(s)
-    _span(data, layout, itemsize, &low, &high)
-    if s.version.saved_low == s.version.saved_high:
-        s.version.saved_low = low
-        s.version.saved_high = high
-    elif low < high:
-        s.version.saved_low = min(low, s.version.saved_low)
-        s.version.saved_high = max(high, s.version.saved_high)
+    if s.version.accounted != s.version.current:
+        _catch_up(s)
+    _extend_span(s, data, layout, itemsize)
     if s.log is PROTECTED:
         return 0
     log = <WriteLog>s.log
@@ -262,8 +267,10 @@ cdef void released(Storage s, uint64_t version) noexcept:
     if s.version.snapshots == 0:
         s.log = None
         return
-    log = _preserving(s)
-    if log is None:
+    if s.log is PROTECTED:
+        return
+    log = <WriteLog>s.log
+    if not log.preserving:
         return
     low, high = log.first_live, log.n_live
     while low < high:
