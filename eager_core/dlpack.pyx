@@ -144,7 +144,7 @@ cdef object make_capsule(TensorBase t, object stream, object max_version, object
         else:
             t = private_copy(t)
             owner = t.storage
-    except:
+    except BaseException:
         free(block)
         raise
     described.data = t.data if t.layout.numel else NULL
@@ -171,6 +171,6 @@ cdef object make_capsule(TensorBase t, object stream, object max_version, object
         if versioned:
             return PyCapsule_New(&block.versioned, "dltensor_versioned", _unused_versioned)
         return PyCapsule_New(&block.unversioned, "dltensor", _unused_unversioned)
-    except:
+    except BaseException:
         _release(block)
         raise

@@ -4,7 +4,7 @@ import numpy as np
 
 @final
 class Lease:
-    def __init__(self) -> None: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
 @final
 class WritableArray:

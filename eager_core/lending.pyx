@@ -13,14 +13,17 @@ from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
 from eager_core.eager_utils cimport check_inplace, forget_history
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport overlaps_itself
+from eager_core.modes cimport modes_on
+from eager_core.provenance cimport note_write
 from eager_core.storage cimport OUTSIDE, bump_region
 from eager_core.tensor cimport adopt_array, array_over, type_name, wants_grad
+
 
 # no_gc: nothing that it holds refers to it.
 @cython.final
 @cython.no_gc
 cdef class Lease:
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
         raise TypeError("leases are made by writable_array() and __dlpack__() only")
 
     cdef int count(self) except -1:
@@ -51,6 +54,8 @@ cdef Lease lend(TensorBase t, str what, bint counts_return):
     made.storage = t.storage
     made.storage.version.outsiders += 1
     made.count()
+    if modes_on:
+        note_write(t, OUTSIDE)
     forget_history(t)
     return made
 

@@ -14,6 +14,8 @@ from python_api.framework import check_place
 
 __all__ = ["from_dlpack", "from_numpy", "to_dlpack"]
 
+_HOST = (1, 3, 11)       # memory that the CPU can read: its own, and what CUDA and ROCm have pinned
+
 
 def from_numpy(array: np.ndarray[Any, np.dtype[Any]], copy: bool = True) -> Tensor:
     """Make a tensor of a NumPy array.
@@ -72,6 +74,9 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
     _check_flag(copy, "from_dlpack")
     check_place(device, "from_dlpack")
     source = dlpack if hasattr(dlpack, "__dlpack__") else _Capsule(dlpack)
+    kind = int(source.__dlpack_device__()[0])
+    if kind not in _HOST:
+        raise BufferError(f"(InvalidArgument) from_dlpack(): the memory is on a device of type {kind}, not the CPU's. Copy it there first")
     try:
         array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)  # NumPy 2.0 knows no copy
     except RuntimeError as error:
