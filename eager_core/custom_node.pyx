@@ -22,7 +22,7 @@ from eager_core.op cimport op_row
 from eager_core.provenance cimport note_write
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
 from eager_core.storage cimport bump_region, untouched
-from eager_core.tensor cimport HAS_RESULT, TensorBase, alias, is_tensor, type_name, wants_grad
+from eager_core.tensor cimport HAS_RESULT, TensorBase, alias, is_tensor, private_copy, type_name, wants_grad
 from eager_core.tensor_wrapper cimport OUTPUT, give_history, save_tensor, value_of
 from eager_core.write_guard cimport ForwardGuard
 from eager_core.write_log cimport count_harmless, drop_snapshot, renumber, take_snapshot
@@ -65,11 +65,11 @@ cdef class LayerContext:
                 self.versions.append(0)
                 continue
             t = <TensorBase>given
-            one = alias(t, t.layout, t.data)
+            one = private_copy(t) if t.storage.version.outsiders else alias(t, t.layout, t.data)
             one._name = t._name
             take_snapshot(one.storage, one.data, one.layout, DTYPES[one.dtype].itemsize)
             self.kept.append(one)
-            self.versions.append(t.storage.version.current)
+            self.versions.append(one.storage.version.current)
 
     def saved_tensor(self):
         """Return the tensors given to `save_for_backward`, a tuple."""
@@ -442,7 +442,8 @@ cdef int py_layer_backward(GradNode node, PyObject **grads, PyObject **results) 
         if not same_shape(t.layout, edge.output_layout(node.edge_slot(i))):
             invalid_argument(f"backward of {node.name()} returned a gradient of shape {shape_text(t.layout)} for input {i}, which has "
                              f"shape {shape_text(edge.output_layout(node.edge_slot(i)))}")
-        if (<PyObject *>t).ob_refcnt != 1 or (<PyObject *>t.storage).ob_refcnt != 1 or t.root is not None or (not mode and wants_grad(t)):
+        if ((<PyObject *>t).ob_refcnt != 1 or (<PyObject *>t.storage).ob_refcnt != 1 or t.root is not None or t.storage.version.outsiders
+                or (not mode and wants_grad(t))):
             t = call_1(OP_ASSIGN, t)                     # somebody may write to it before the pass ends, or its history is not asked for
         if ctx.once and mode:
             _not_twice(node, t)

@@ -8,6 +8,7 @@ from eager_core.place import CPUPlace
 
 from eager_core._generated.op_ids cimport *
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_INT, code_of, numpy_dtype
+from eager_core.dlpack cimport make_capsule
 from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, outputs_of, run_call
 from eager_core.eager_utils cimport gradient_edge, is_leaf, leaf_node, retain_on, drop_capture
 from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
@@ -16,6 +17,7 @@ from eager_core.grad_node cimport GradNode, Hook
 from eager_core.kernel_tables cimport register_ufuncs
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_VIEW, OpCall, begin_call, eager_op_row, keep, op_row, register_rows, release_call
+from eager_core.lending cimport borrow_array, lent_array
 from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
 from eager_core.rules_index cimport basic_index, numpy_index
 from eager_core.storage cimport OUTSIDE, allocate, bump_all
@@ -505,6 +507,43 @@ cdef class Tensor(TensorBase):
         array = as_array(self, False)
         return array.copy() if dtype is None else array.astype(dtype, copy=True)
 
+    def readonly_array(self):
+        """Return a NumPy array over this tensor's memory that cannot be written to. It shows later writes to the tensor."""
+        return as_array(self, False)
+
+    def writable_array(self):
+        """Lend this tensor's memory to a NumPy array: ``with t.writable_array() as a:``.
+
+        Counts as an in-place operation when the block begins, and again when it ends: backward refuses what was saved of these elements
+        before. Operators inside the block save copies. After it, ``a`` is read-only; an array made of it in the meantime can go on
+        writing, and operators go on saving copies until the last one is gone, ``a`` included.
+
+        Returns
+        -------
+        WritableArray
+            The context manager.
+
+        Raises
+        ------
+        ValueError
+            On entry: a leaf that requires grad, outside of ``no_grad()``, or elements that share memory.
+        RuntimeError
+            On entry: a tensor with a history, outside of ``no_grad()``: what the array writes has no gradient.
+        """
+        return lent_array(self)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """Return a DLPack capsule with a copy of the elements, for ``from_dlpack`` of another library.
+
+        With ``copy=False`` it is over this tensor's memory, to read and to write: it counts as an in-place operation when it is made, with
+        the checks of ``writable_array()``, and again when the consumer has let go of it. Operators save copies meanwhile.
+        """
+        return make_capsule(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self):
+        """Return DLPack's (type, number) of the CPU."""
+        return 1, 0
+
     def item(self, *args):
         """Return one element as a Python number: the only one, or that at a flat or a full index."""
         array = as_array(self, False)
@@ -848,6 +887,13 @@ def tensor_from_array(array, stop_gradient=True, str name=""):
     """Copy a NumPy array of a supported dtype into a new leaf tensor."""
     cdef TensorBase made = copy_of_array(np.asarray(array))
     made._name = name
+    _set_stop_gradient(made, stop_gradient)
+    return made
+
+
+def tensor_over_array(array, stop_gradient=True):
+    """Make a leaf tensor over the memory of a NumPy array, which its owner may go on writing to: what operators save of it are copies."""
+    cdef TensorBase made = borrow_array(array, "from_numpy(copy=False)")
     _set_stop_gradient(made, stop_gradient)
     return made
 

@@ -6,7 +6,8 @@ from eager_core.tensor cimport TensorBase
 
 cdef inline bint exclusive(PyObject *t) noexcept:
     """Nobody else can see this tensor or its memory: it may be changed instead of copied."""
-    return t.ob_refcnt == 1 and (<PyObject *>(<TensorBase>t).storage).ob_refcnt == 1 and (<TensorBase>t).root is None
+    return (t.ob_refcnt == 1 and (<PyObject *>(<TensorBase>t).storage).ob_refcnt == 1 and (<TensorBase>t).root is None
+            and (<TensorBase>t).storage.version.outsiders == 0)
 
 cdef TensorBase zeros(Layout layout, int dtype)
 cdef TensorBase ones(Layout layout, int dtype)

@@ -101,7 +101,10 @@ cdef bint may_share(TensorBase a, TensorBase b) noexcept:
     cdef char *high_a
     cdef char *low_b
     cdef char *high_b
-    if a.storage is not b.storage or a.layout.numel == 0 or b.layout.numel == 0:
+    # Memory of somebody else may be that of two storages.
+    if a.storage is not b.storage and (a.storage.version.outsiders == 0 or b.storage.version.outsiders == 0):
+        return False
+    if a.layout.numel == 0 or b.layout.numel == 0:
         return False
     _span(a, &low_a, &high_a)
     _span(b, &low_b, &high_b)

@@ -7,7 +7,7 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport permission_denied
 from eager_core.layout cimport Layout, shape_text
 from eager_core.storage cimport Storage, untouched
-from eager_core.tensor cimport TensorBase, new_tensor
+from eager_core.tensor cimport TensorBase, new_tensor, private_copy
 from eager_core.tensor_wrapper cimport old_tensor
 from eager_core.tracer cimport contiguous_copy
 from eager_core.write_log cimport drop_snapshot, take_snapshot
@@ -28,6 +28,8 @@ cdef class Snapshot:
     def __init__(self, TensorBase t not None):
         if self.storage is not None:
             raise RuntimeError("(PermissionDenied) a snapshot is taken once")
+        if t.storage.version.outsiders:
+            t = private_copy(t)                  # as saved tensors are
         self.storage = t.storage
         self.layout = t.layout
         self.data = t.data

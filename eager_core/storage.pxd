@@ -11,6 +11,7 @@ cdef struct VersionCounter:
     Py_ssize_t snapshots             # saved tensors alive; with none, where a write falls is of no interest
     uint64_t whole                   # version of the last write that touched everything (not kept up while no snapshot is alive)
     uint64_t base                    # version that stamp 0 stands for
+    Py_ssize_t outsiders             # arrays, capsules and owners outside of the library that may write here, at any time, unseen (S11.3)
     uint64_t serial                  # tells this memory from all others, once somebody asks (0 until then); odd: numbered at birth
     uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
     # For allow_mutation_on_saved_tensors, while `log` is not None; see write_log.pyx.

@@ -50,6 +50,8 @@ cdef TensorBase empty_tensor(Layout layout, int dtype)                          
 cdef TensorBase number_tensor(double real, double imaginary, Layout layout, int dtype)  # one element, floating point or complex
 cdef TensorBase alias(TensorBase t, Layout layout, char *data)                          # same storage, not a differentiable view
 cdef object as_array(TensorBase t, bint writable)                                       # NumPy array over the same memory
+cdef object array_over(TensorBase t, bint writable, object owner)                        # the same; the owner keeps the storage
 cdef TensorBase adopt_array(object array)                                               # tensor over a NumPy array's memory
 cdef TensorBase copy_of_array(object array)
+cdef TensorBase private_copy(TensorBase t)                                              # a constant
 cdef str type_name(object o)

@@ -126,7 +126,11 @@ cdef TensorBase alias(TensorBase t, Layout layout, char *data):
 
 
 cdef object as_array(TensorBase t, bint writable):
-    """Zero-copy. The array keeps the storage alive, not the tensor object."""
+    return array_over(t, writable, t.storage)
+
+
+cdef object array_over(TensorBase t, bint writable, object owner):
+    """Zero-copy. The array keeps the owner alive, not the tensor object."""
     cdef cnp.npy_intp[9] dims
     cdef cnp.npy_intp[9] strides
     cdef int i, itemsize = DTYPES[t.dtype].itemsize
@@ -137,8 +141,8 @@ cdef object as_array(TensorBase t, bint writable):
     Py_INCREF(descr)             # PyArray_NewFromDescr steals it
     array = PyArray_NewFromDescr(&PyArray_Type, <cnp.PyArray_Descr *><PyObject *>descr, t.layout.ndim, dims, strides, t.data,
                                  cnp.NPY_ARRAY_WRITEABLE if writable else 0, NULL)
-    Py_INCREF(t.storage)         # stolen as well
-    PyArray_SetBaseObject(<cnp.ndarray>array, <PyObject *>t.storage)
+    Py_INCREF(owner)             # stolen as well
+    PyArray_SetBaseObject(<cnp.ndarray>array, <PyObject *>owner)
     return array
 
 
@@ -179,6 +183,13 @@ cdef TensorBase copy_of_array(object source):
         memcpy(made.data, cnp.PyArray_DATA(array), array.nbytes)
     else:
         (<cnp.ndarray>as_array(made, True))[...] = array
+    return made
+
+
+cdef TensorBase private_copy(TensorBase t):
+    """Elements and name in memory that nobody else has."""
+    cdef TensorBase made = copy_of_array(as_array(t, False))
+    made._name = t._name
     return made
 
 

@@ -10,13 +10,15 @@ from eager_core.layout cimport Layout
 from eager_core.provenance cimport explanation, role_of
 from eager_core.saved_hooks cimport unpacked
 from eager_core.storage cimport Storage, untouched
-from eager_core.tensor cimport empty_tensor, new_tensor
+from eager_core.tensor cimport empty_tensor, new_tensor, private_copy
 from eager_core.write_log cimport LOST, UNCHANGED, Old, old_value, take_snapshot
 
 
 cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     """Keep storage, geometry and version: never the tensor object, so that no cycle can arise (S5.6)."""
     cdef SavedTensor *kept = &node.saved[k]
+    if t.storage.version.outsiders:
+        t = private_copy(t)          # no version tells of writes that the library does not make
     save_meta(node, k, t, source)
     Py_INCREF(t.storage)
     kept.storage = <PyObject *>t.storage

@@ -14,7 +14,7 @@ from eager_core.tracer cimport KEEP_GIL_BELOW, begin_plan, plan_constant, plan_m
 cdef inline bint _reusable(TensorBase t, int references) noexcept:
     """Only `references` variables of ours see this tensor, and nothing else its memory. What has a history of its own is left alone."""
     return ((<PyObject *>t).ob_refcnt == references and (<PyObject *>t.storage).ob_refcnt == 1 and t.root is None and t.grad_node is None
-            and t.accumulator is None and t._stop_gradient)
+            and t.storage.version.outsiders == 0 and t.accumulator is None and t._stop_gradient)
 
 
 cdef bint _loop_of(OpRow *row, int dtype, Job *job) noexcept:

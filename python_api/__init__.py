@@ -9,7 +9,7 @@ from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
 from python_api import applying as _applying  # noqa: F401  attaches its methods
-from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, statistics
+from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, statistics, utils
 from python_api import conversion as _conversion  # noqa: F401  attaches its methods
 from python_api.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from python_api.creation import (
@@ -92,6 +92,7 @@ from python_api.linalg import (
 )
 from python_api.manipulation import *  # noqa: F403
 from python_api.sampling import bernoulli, binomial, log_normal, multinomial, poisson, standard_gamma
+from python_api.sharing import from_dlpack, from_numpy, to_dlpack
 from python_api.statistics import *  # noqa: F403
 
 __version__ = "0.1.0"
@@ -126,6 +127,8 @@ __all__ = [
     "eye",
     "float32",
     "float64",
+    "from_dlpack",
+    "from_numpy",
     "full",
     "full_like",
     "ger",
@@ -182,6 +185,7 @@ __all__ = [
     "standard_gamma",
     "standard_normal",
     "tensordot",
+    "to_dlpack",
     "to_tensor",
     "tolist",
     "trace",
@@ -190,6 +194,7 @@ __all__ = [
     "uint32",
     "uint64",
     "uniform",
+    "utils",
     "vecdot",
     "zeros",
     "zeros_like",

@@ -104,14 +104,14 @@ class Library:
         for place, names in self.public.items():
             for name in sorted(names):
                 module = self.found(place, name)
-                if module and module.name.split(".")[0] not in ("autograd", "creation", "framework"):
+                if module and module.name.split(".")[0] not in ("autograd", "creation", "framework", "sharing"):
                     found.setdefault(module.functions[name], Composite(module, module.functions[name]))
         return list(found.values())
 
     def creation(self) -> list[Composite]:
-        """The functions that make tensors."""
-        module = self.modules["creation"]
-        return [Composite(module, node) for node in module.functions.values() if node.name in module.exported]
+        """The functions that make tensors, or capsules of them."""
+        modules = [self.modules["creation"], self.modules["sharing"]]
+        return [Composite(module, node) for module in modules for node in module.functions.values() if node.name in module.exported]
 
     def paths(self, one: Composite) -> list[str]:
         """How users write it: ``cross``, ``linalg.cross``."""

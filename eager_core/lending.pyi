@@ -1,0 +1,13 @@
+from typing import Any, final
+
+import numpy as np
+
+@final
+class Lease:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+@final
+class WritableArray:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __enter__(self) -> np.ndarray[Any, np.dtype[Any]]: ...
+    def __exit__(self, *exc_info: object) -> None: ...
