@@ -19,6 +19,7 @@ from eager_core.layout cimport Layout, same_layout, same_shape
 from eager_core.modes cimport modes_on
 from eager_core.tensor cimport alias, wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
+from eager_core.profiling cimport has_begun, watched
 from eager_core.provenance cimport note_write
 from eager_core.rules_common cimport may_share
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
@@ -26,6 +27,7 @@ from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
+from eager_core.watched_call cimport CallNotes, begin_watched, end_watched
 from eager_core.write_log cimport OldBytes, before_write, count_harmless, count_logged, destroys, logs_writes, renumber
 
 cdef enum:
@@ -49,6 +51,8 @@ cdef object outputs_of(OpCall *c):
 
 
 cdef int run_call(OpCall *c) except -1:
+    if watched and not has_begun(c):
+        return _run_watched(c)
     c.needs_grad = compute_require_grad(c)                           # ComputeRequireGrad
     if c.inplace:
         check_inplace(<TensorBase>c.x[0], c.needs_grad)              # CheckInplace
@@ -67,6 +71,19 @@ cdef int run_call(OpCall *c) except -1:
     if c.inplace:
         _count_write(c)
         forget_history(<TensorBase>c.x[0])
+    return 0
+
+
+cdef int _run_watched(OpCall *c) except -1:
+    """The same with somebody looking: a profile, the log, the advisor."""
+    cdef CallNotes notes
+    begin_watched(c, &notes)
+    try:
+        run_call(c)
+    except BaseException:
+        end_watched(c, &notes, True)
+        raise
+    end_watched(c, &notes, False)
     return 0
 
 

@@ -6,6 +6,7 @@ from libc.string cimport memset
 
 from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
+from eager_core.profiling cimport count_given, count_taken, watched
 from eager_core.recycling cimport EAGER_KEPT, eager_intercept_dealloc, eager_revive
 
 cdef extern from "kernels/kernels.h":
@@ -23,11 +24,15 @@ cdef class Storage:
 
 cdef PyObject *_kept[EAGER_KEPT + 1]
 cdef int _n_kept = 0
+cdef Py_ssize_t _in_use = 0               # bytes of all storages
 
 
 cdef void _retire(PyObject *o) noexcept:
     """The last reference is gone."""
-    global _n_kept
+    global _n_kept, _in_use
+    _in_use -= (<Storage>o).nbytes
+    if watched:
+        count_given((<Storage>o).nbytes, (<Storage>o).version.serial)
     if (<Storage>o).version.stamps != NULL:
         free((<Storage>o).version.stamps)
     if (<Storage>o).log is not None:
@@ -93,22 +98,37 @@ cdef Storage _new_storage():
 
 
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize):
+    global _in_use
     cdef Storage made = _new_storage()
     made.data = take_block(nbytes)
     if made.data == NULL:
+        made.nbytes = 0
         resource_exhausted(f"cannot allocate {nbytes} bytes")
     made.nbytes = nbytes
+    _in_use += nbytes
+    if watched:
+        count_taken(nbytes)
     made.granule = itemsize if itemsize < 8 else 8
     return made
 
 
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):
+    global _in_use
     cdef Storage made = _new_storage()
     made.owner = owner
     made.data = data
     made.nbytes = nbytes
     made.granule = itemsize if itemsize < 8 else 8
+    _in_use += nbytes
+    if watched:
+        count_taken(nbytes)
     return made
+
+
+def bytes_in_use():
+    """Return how many bytes of memory tensors, and what is saved for backward, hold at the moment."""
+    return _in_use
+
 
 cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     """A snapshot is alive: stamp the elements just written (the version has been moved already)."""

@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.op cimport JOB_GUFUNC, JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
+from eager_core.profiling cimport add_kernel_time, now, watched
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport empty_tensor
 
@@ -41,17 +42,35 @@ cdef inline void _run(Job *job) noexcept nogil:
 
 cdef void run_job(Job *job) noexcept:
     """Release the GIL, run the kernel, take the GIL back; a kernel too small to be worth it keeps the GIL (S1.12)."""
-    if _work(job) < KEEP_GIL_BELOW:
+    if watched:
+        _run_timed(job)
+    elif _work(job) < KEEP_GIL_BELOW:
         _run(job)
     else:
         with nogil:
             _run(job)
 
 
+cdef void _run_timed(Job *job) noexcept:
+    """The same; waiting for the GIL is not the kernel's time."""
+    cdef long long start, end
+    if _work(job) < KEEP_GIL_BELOW:
+        start = now()
+        _run(job)
+        end = now()
+    else:
+        with nogil:
+            start = now()
+            _run(job)
+            end = now()
+    add_kernel_time(end - start)
+
+
 cdef int trace_op(OpCall *c) except -1:
     # While the GIL is away another thread may rebind a tensor's memory: what the kernel reads and writes is held here.
     cdef PyObject *held[3]
     cdef int i, n = c.n if c.n < 3 else 3
+    cdef long long start
     for i in range(n):
         held[i] = NULL if c.x[i] == NULL else <PyObject *>(<TensorBase>c.x[i]).storage
         Py_XINCREF(held[i])
@@ -59,7 +78,10 @@ cdef int trace_op(OpCall *c) except -1:
         if c.job.kind == JOB_PYTHON:
             # The direct loops never warn of a division by zero and the like; NumPy's own machinery would.
             with np.errstate(all="ignore"):
+                start = now() if watched else 0
                 (<object>c.job.python)()
+                if start:
+                    add_kernel_time(now() - start)
         elif c.job.kind != JOB_NONE:
             run_job(&c.job)
         if c.stage != NULL:
