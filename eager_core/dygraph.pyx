@@ -52,7 +52,7 @@ cdef object outputs_of(OpCall *c):
 
 cdef int run_call(OpCall *c) except -1:
     if watched and not has_begun(c):
-        return _run_watched(c)
+        return _watched_way(c)
     c.needs_grad = compute_require_grad(c)                           # ComputeRequireGrad
     if c.inplace:
         check_inplace(<TensorBase>c.x[0], c.needs_grad)              # CheckInplace
@@ -85,6 +85,11 @@ cdef int _run_watched(OpCall *c) except -1:
         raise
     end_watched(c, &notes, False)
     return 0
+
+
+# By a pointer: the compiler would inline it, and every call would make room on the stack for it.
+ctypedef int (*call_way)(OpCall *c) except -1
+cdef call_way _watched_way = _run_watched
 
 
 cdef int _run_recorded(OpCall *c) except -1:

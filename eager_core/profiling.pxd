@@ -10,6 +10,13 @@ cdef enum Watch:
     WATCH_ADVISE = 4                 # profiler.inplace_advisor: uses of memory, lines
 
 cdef int watched                     # of the whole process, not of a thread
+# Kernels of less work run without further questions: those for which the GIL is kept, or none while they are timed.
+cdef Py_ssize_t run_at_once_below
+cdef void set_run_at_once_below(Py_ssize_t work) noexcept
+
+# Storage's own flag, which it reads more often than `watched`: set whenever that changes.
+ctypedef void (*flag_setter)(bint on) noexcept
+cdef void register_storage_flag(flag_setter setter) noexcept
 
 cdef enum SpanKind:
     SPAN_OP, SPAN_NODE, SPAN_PASS, SPAN_USER

@@ -49,7 +49,10 @@ cdef struct Level:
     Py_ssize_t in_use
 
 watched = 0
+run_at_once_below = 0
 advisor = None
+cdef Py_ssize_t _usually_below = 0
+cdef flag_setter _set_storage_flag = NULL
 
 cdef Recorded *_recorded = NULL
 cdef Py_ssize_t _n_recorded = 0, _recorded_room = 0
@@ -75,6 +78,23 @@ cdef void *_room(void *array, Py_ssize_t n, Py_ssize_t *room, size_t size) noexc
     if larger != NULL:
         room[0] = 2 * room[0] + 1024
     return larger
+
+
+cdef void set_run_at_once_below(Py_ssize_t work) noexcept:
+    global run_at_once_below, _usually_below
+    run_at_once_below = _usually_below = work
+
+
+cdef void register_storage_flag(flag_setter setter) noexcept:
+    global _set_storage_flag
+    _set_storage_flag = setter
+
+
+cdef void _watch(int added, int removed) noexcept:
+    global watched, run_at_once_below
+    watched = (watched | added) & ~removed
+    run_at_once_below = -1 if watched & WATCH_PROFILE else _usually_below
+    _set_storage_flag(watched & (WATCH_PROFILE | WATCH_ADVISE) != 0)
 
 
 cdef long long now() noexcept nogil:
@@ -227,7 +247,7 @@ cdef void _forget() noexcept:
 
 def start_profile(bint record_shapes, Py_ssize_t in_use):
     """Begin to record all threads; `in_use` bytes of tensors are alive already. One profile at a time."""
-    global watched, _profile, _shapes, _in_use, _taken, _blocks, _peak, _peak_time, _incomplete
+    global _profile, _shapes, _in_use, _taken, _blocks, _peak, _peak_time, _incomplete
     if watched & WATCH_PROFILE:
         already_exists("a profile is on already, in this thread or in another one. Profiles do not nest: mark parts of one with "
                        "RecordEvent(name)")
@@ -238,18 +258,17 @@ def start_profile(bint record_shapes, Py_ssize_t in_use):
     _taken = _blocks = 0
     _incomplete = False
     _peak_time = eager_now()
-    watched |= WATCH_PROFILE
+    _watch(WATCH_PROFILE, 0)
     _level()
     return _peak_time
 
 
 def stop_profile():
     """End it; return the spans, the levels of memory and the totals."""
-    global watched
     cdef Py_ssize_t i
     cdef Recorded *one
     end = eager_now()
-    watched &= ~WATCH_PROFILE
+    _watch(0, WATCH_PROFILE)
     spans = []
     for i in range(_n_recorded):
         one = &_recorded[i]
@@ -284,20 +303,20 @@ cdef int note_use(uint64_t serial) except -1:
 
 def start_advice(listener):
     """Tell `listener` of every operator, and note which memory is used when and when it dies."""
-    global watched, advisor, _n_gone
+    global advisor, _n_gone
     if watched & WATCH_ADVISE:
         already_exists("an in-place advisor is on already, in this thread or in another one. Advisors do not nest")
     _last_use.clear()
     _n_gone = 0
     advisor = listener
-    watched |= WATCH_ADVISE
+    _watch(WATCH_ADVISE, 0)
 
 
 def stop_advice():
     """Return when each storage was last used, by number, and the numbers of those that are gone."""
-    global watched, advisor, _n_gone, _gone, _gone_room
+    global advisor, _n_gone, _gone, _gone_room
     cdef Py_ssize_t i
-    watched &= ~WATCH_ADVISE
+    _watch(0, WATCH_ADVISE)
     advisor = None
     gone = {_gone[i] for i in range(_n_gone)}
     free(_gone)
@@ -310,8 +329,4 @@ def stop_advice():
 
 def watch_log(bint on):
     """Tell `vlog` of every operator, or no more."""
-    global watched
-    if on:
-        watched |= WATCH_LOG
-    else:
-        watched &= ~WATCH_LOG
+    _watch(WATCH_LOG if on else 0, 0 if on else WATCH_LOG)

@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
-from eager_core.profiling cimport count_given, count_taken, watched
+from eager_core.profiling cimport count_given, count_taken, register_storage_flag
 from eager_core.recycling cimport EAGER_KEPT, eager_intercept_dealloc, eager_revive
 
 cdef extern from "kernels/kernels.h":
@@ -25,13 +25,16 @@ cdef class Storage:
 cdef PyObject *_kept[EAGER_KEPT + 1]
 cdef int _n_kept = 0
 cdef Py_ssize_t _in_use = 0               # bytes of all storages
+cdef int _noted = 0                       # births: how many want new storages to be numbered; and NOTED_BY_PROFILER
+cdef enum:
+    NOTED_BY_PROFILER = 1 << 20
 
 
 cdef void _retire(PyObject *o) noexcept:
     """The last reference is gone."""
     global _n_kept, _in_use
     _in_use -= (<Storage>o).nbytes
-    if watched:
+    if _noted:
         count_given((<Storage>o).nbytes, (<Storage>o).version.serial)
     if (<Storage>o).version.stamps != NULL:
         free((<Storage>o).version.stamps)
@@ -52,7 +55,6 @@ cdef destructor _plain_dealloc = eager_intercept_dealloc(<PyTypeObject *>Storage
 
 
 cdef uint64_t _serials = 0
-cdef int _births = 0                     # how many want new storages to be numbered
 
 
 cdef uint64_t _next_serial() noexcept:
@@ -69,22 +71,30 @@ cdef uint64_t serial_of(Storage s) noexcept:
 
 
 cdef uint64_t start_births() noexcept:
-    global _births
-    _births += 1
+    global _noted
+    _noted += 1
     return _serials
 
 
 cdef void stop_births() noexcept:
-    global _births
-    _births -= 1
+    global _noted
+    _noted -= 1
+
+
+cdef void _set_noted(bint on) noexcept:
+    global _noted
+    _noted = _noted & ~NOTED_BY_PROFILER | (NOTED_BY_PROFILER if on else 0)
+
+
+register_storage_flag(_set_noted)
 
 
 cdef bint born_since(Storage s, uint64_t start) noexcept:
     return s.version.serial & 1 and s.version.serial > start + 1
 
 
-cdef Storage _new_storage():
-    global _n_kept
+cdef Storage _new_storage(Py_ssize_t nbytes):
+    global _n_kept, _in_use
     cdef Storage made
     if _n_kept == 0:
         made = Storage.__new__(Storage)
@@ -92,36 +102,34 @@ cdef Storage _new_storage():
         _n_kept -= 1
         made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
         memset(&made.version, 0, sizeof(VersionCounter))
-    if _births:
-        made.version.serial = _next_serial() | 1
+    made.nbytes = nbytes
+    _in_use += nbytes
+    if _noted:
+        _note(made)
     return made
 
 
+cdef void _note(Storage made) noexcept:
+    if _noted & ~NOTED_BY_PROFILER:
+        made.version.serial = _next_serial() | 1
+    if _noted & NOTED_BY_PROFILER:
+        count_taken(made.nbytes)
+
+
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize):
-    global _in_use
-    cdef Storage made = _new_storage()
+    cdef Storage made = _new_storage(nbytes)
     made.data = take_block(nbytes)
     if made.data == NULL:
-        made.nbytes = 0
         resource_exhausted(f"cannot allocate {nbytes} bytes")
-    made.nbytes = nbytes
-    _in_use += nbytes
-    if watched:
-        count_taken(nbytes)
     made.granule = itemsize if itemsize < 8 else 8
     return made
 
 
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):
-    global _in_use
-    cdef Storage made = _new_storage()
+    cdef Storage made = _new_storage(nbytes)
     made.owner = owner
     made.data = data
-    made.nbytes = nbytes
     made.granule = itemsize if itemsize < 8 else 8
-    _in_use += nbytes
-    if watched:
-        count_taken(nbytes)
     return made
 
 

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.op cimport JOB_GUFUNC, JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
-from eager_core.profiling cimport add_kernel_time, now, watched
+from eager_core.profiling cimport add_kernel_time, now, run_at_once_below, set_run_at_once_below, watched
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport empty_tensor
 
@@ -42,13 +42,13 @@ cdef inline void _run(Job *job) noexcept nogil:
 
 cdef void run_job(Job *job) noexcept:
     """Release the GIL, run the kernel, take the GIL back; a kernel too small to be worth it keeps the GIL (S1.12)."""
-    if watched:
-        _run_timed(job)
-    elif _work(job) < KEEP_GIL_BELOW:
+    if _work(job) < run_at_once_below:
         _run(job)
-    else:
+    elif not watched:
         with nogil:
             _run(job)
+    else:
+        _timed_way(job)
 
 
 cdef void _run_timed(Job *job) noexcept:
@@ -64,6 +64,11 @@ cdef void _run_timed(Job *job) noexcept:
             _run(job)
             end = now()
     add_kernel_time(end - start)
+
+
+ctypedef void (*job_way)(Job *job) noexcept
+set_run_at_once_below(KEEP_GIL_BELOW)
+cdef job_way _timed_way = _run_timed      # by a pointer, lest it be inlined
 
 
 cdef int trace_op(OpCall *c) except -1:

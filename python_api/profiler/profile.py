@@ -52,8 +52,8 @@ class Event:
 class profile:  # noqa: N801  a context manager, named as the references name it
     """Record operators, backward nodes and memory inside a block: ``with profile() as prof:``.
 
-    All threads are recorded. One profile is on at a time; parts of it are told apart by `RecordEvent`. An exception ends it as the end of the
-    block does, and what was recorded stays. While no profile is on, operators read one flag and do nothing else.
+    All threads are recorded. One profile is on at a time; parts of it are told apart by `RecordEvent`. An exception ends it as the end of
+    the block does, and what was recorded stays. While no profile is on, operators read one flag and do nothing else.
 
     Parameters
     ----------
