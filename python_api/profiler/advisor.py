@@ -49,7 +49,8 @@ class Advice:
     """The expression, as it stands in the program."""
     operator: str
     operand: int
-    """Which tensor could have been the target: 0, or 1 of an operator whose operands may change places."""
+    """Which tensor could have been the target: 0, or 1 of an operator whose operands may change places (the gradients of a tensor that is
+    used several times are then added in another order, and may differ in the last bit)."""
     count: int
     """How often it ran; each time it could have been in place."""
     nbytes: int
@@ -59,8 +60,8 @@ class Advice:
 
     def __str__(self) -> str:
         where = "its tensor" if self.operand == 0 else "its second tensor"
-        text = (f'File "{self.file}", line {self.line}, in {self.function}\n    {self.source}\n    {self.operator}: use {self.operator}_() on '
-                f"{where}; saves {self.count} allocations, {nbytes_text(self.nbytes)}")
+        text = (f'File "{self.file}", line {self.line}, in {self.function}\n    {self.source}\n    {self.operator}: use '
+                f"{self.operator}_() on {where}; saves {self.count} allocations, {nbytes_text(self.nbytes)}")
         return text + ("\n    if the old value, which is still referenced, is not used after the block" if self.alive else "")
 
 
@@ -90,10 +91,11 @@ class inplace_advisor:  # noqa: N801  a context manager
     """Run a step of a program and find what could be in place: ``with inplace_advisor() as advisor:``, then ``print(advisor)``.
 
     An operator of the program could have been in place if, each time that its line ran, the input has the result's shape and dtype, is no
-    leaf that requires grad, is saved by nobody (this operator included), its memory is used by nothing afterwards, be it through the tensor,
-    a view, an alias or a read from Python, and neither a hook nor ``retain_grads`` asks for its gradient; the write would be recorded if the
-    input has a history. A line that qualifies in some runs only is not advised, nor are operators inside the library's own functions, and
-    those that compute new memory anyway. Advice holds for what ran: of a program that takes another way with other data, run that, too.
+    leaf that requires grad, is saved by nobody (this operator included), its memory is used by nothing afterwards, be it through the
+    tensor, a view, an alias or a read from Python, and neither a hook nor ``retain_grads`` asks for its gradient; the write would be
+    recorded if the input has a history. A line that qualifies in some runs only is not advised, nor are operators inside the library's own
+    functions, and those that compute new memory anyway. Advice holds for what ran: of a program that takes another way with other data, run
+    that, too.
 
     Only what runs while the block is open is seen, so let the block hold all that uses the step's values: best a function, whose locals are
     gone at its end. What is still referenced when the block ends is advised with a reservation (`Advice.alive`).
