@@ -365,6 +365,7 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         edge = gradient_edge(target)
         node = view_node(c.row, target, edge, target.slot, layout if c.region == NULL else <Layout>c.region, 0)
         node.out_layout = layout
+        node.inplace = True
     elif not grad_enabled() and (wants_grad(target) if target.root is not None else target.grad_node is not None):
         # A constant with a hidden history, too: stop_gradient=False would bring it back (S3.7).
         permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "
