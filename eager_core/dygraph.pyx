@@ -19,12 +19,14 @@ from eager_core.modes cimport modes_on
 from eager_core.tensor cimport alias, wants_grad
 from eager_core.op cimport FAMILY_SETITEM, SCALAR_FLOAT, begin_call, keep, op_name, op_row, release_call, rule_of
 from eager_core.preserving cimport count_reshape, count_watched_write, will_be_put_by
+from eager_core.profiling cimport has_begun, watched
 from eager_core.rules_common cimport may_share
 from eager_core.saved_hooks cimport hooks_in_use, pack_saved, packs_here
 from eager_core.storage cimport bump_all, bump_region
 from eager_core.tensor_wrapper cimport OUTPUT, save_meta, save_tensor
 from eager_core.tracer cimport contiguous_copy, copy_into, trace_op
 from eager_core.unrecorded cimport unrecorded_1, unrecorded_2, unrecorded_number
+from eager_core.watched_call cimport CallNotes, begin_watched, end_watched
 from eager_core.write_log cimport renumber
 
 cdef enum:
@@ -48,6 +50,8 @@ cdef object outputs_of(OpCall *c):
 
 
 cdef int run_call(OpCall *c) except -1:
+    if watched and not has_begun(c):
+        return _watched_way(c)
     c.needs_grad = compute_require_grad(c)                           # ComputeRequireGrad
     if c.inplace:
         check_inplace(<TensorBase>c.x[0], c.needs_grad)              # CheckInplace
@@ -65,6 +69,24 @@ cdef int run_call(OpCall *c) except -1:
         _count_write(c)
         forget_history(<TensorBase>c.x[0])
     return 0
+
+
+cdef int _run_watched(OpCall *c) except -1:
+    """The same with somebody looking: a profile, the log, the advisor."""
+    cdef CallNotes notes
+    begin_watched(c, &notes)
+    try:
+        run_call(c)
+    except BaseException:
+        end_watched(c, &notes, True)
+        raise
+    end_watched(c, &notes, False)
+    return 0
+
+
+# By a pointer: the compiler would inline it, and every call would make room on the stack for it.
+ctypedef int (*call_way)(OpCall *c) except -1
+cdef call_way _watched_way = _run_watched
 
 
 cdef int _run_recorded(OpCall *c) except -1:
@@ -298,6 +320,7 @@ cdef int _reshape_target(OpCall *c, TensorBase target) except -1:
         edge = gradient_edge(target)
         node = view_node(c.row, target, edge, target.slot, layout if c.region == NULL else <Layout>c.region, 0)
         node.out_layout = layout
+        node.inplace = True
     elif not grad_enabled() and (wants_grad(target) if target.root is not None else target.grad_node is not None):
         # A constant with a hidden history, too: stop_gradient=False would bring it back (S3.7).
         permission_denied(f"{op_name(c)}(): the shape of a tensor with history cannot change under no_grad(): its gradient would come "

@@ -24,6 +24,7 @@ from eager_core.storage cimport OUTSIDE, allocate, bump_all
 from eager_core.rules_common cimport number_of
 from eager_core.tensor cimport HAS_LEAF, alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
+from eager_core.watched_call cimport note_tensor
 
 # The rules register themselves when their modules are imported.
 from eager_core import rules_index  # no-cython-lint
@@ -416,6 +417,7 @@ cdef class Tensor(TensorBase):
         """
         cdef GradNode node = gradient_edge(self)
         cdef Hook made
+        note_tensor(self)
         if node is None:
             raise RuntimeError("Cannot register hook on a tensor that stop gradient.")
         if not callable(hook):
@@ -430,6 +432,7 @@ cdef class Tensor(TensorBase):
 
     def retain_grads(self):
         """Keep the gradient of this non-leaf in ``grad``, for the newest value it has when backward runs."""
+        note_tensor(self)
         retain_on(self)
 
     def clear_gradient(self, bint set_to_zero=True):

@@ -204,6 +204,7 @@ cdef int record_write(TensorBase target, GradNode node, GradNode before, int bef
     cdef TensorBase root
     cdef GradNode old = target.grad_node
     cdef Py_ssize_t offset
+    node.inplace = True
     if target.root is None:
         replace_history(target, node)
         return 0

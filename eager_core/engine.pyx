@@ -25,9 +25,11 @@ from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, f
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.modes cimport modes_on, watch_on, watching
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
+from eager_core.profiling cimport SPAN_PASS, Span, enter_span, leave_span, watched
 from eager_core.storage cimport bump_region
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name, wants_grad
 from eager_core.unrecorded cimport add_same
+from eager_core.watched_call cimport begin_node, end_node, note_tensor
 
 cdef backward_fn[1024] _backward
 
@@ -94,6 +96,7 @@ cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(list items, Py_ssize_t i) noexcept
 
 cdef enum:
+    LOOKED_AT = 4                # Run.watch: by the profiler or the log
     FEW = 8                      # nodes of a small graph: no memory is asked for
 
 
@@ -154,7 +157,7 @@ cdef class Run:
     cdef Py_ssize_t n_states, room, n_slots, slot_room, n_commits, commit_room
     cdef dict foreign                # id(node) -> number
     cdef bint retain_graph, create_graph, partial
-    cdef int watch                   # of the thread, when the pass began: detect_anomaly
+    cdef int watch                   # when the pass began: detect_anomaly of the thread (1, 2), and LOOKED_AT
     cdef dict wanted                 # (id(node), slot) -> list of result numbers; partial passes only
     cdef set blocked                 # (id(node), slot) of no_grad_vars
     cdef list results
@@ -453,11 +456,11 @@ cdef class Run:
             if self.slots[first + slot].dense == NULL:
                 continue
             arrived = True
-            if self.watch == 2:
+            if self.watch & 2:
                 check_finite(self.slots[first + slot].dense, "the sum of the gradients that arrived at", node)
             if node.hooks is not None:
                 self.run_hooks(node, slot)
-                if self.watch == 2:
+                if self.watch & 2:
                     check_finite(self.slots[first + slot].dense, "what the hooks made of the gradient at", node)
             if self.partial or node.captures is not None:
                 self.capture(node, slot)
@@ -481,6 +484,23 @@ cdef class Run:
         return True
 
     cdef bint finish_watched(self, Py_ssize_t at) except -1:
+        """The same with somebody looking."""
+        cdef GradNode node = <GradNode>self.states[at].node
+        cdef Span span
+        cdef bint ran
+        if not self.watch & LOOKED_AT:
+            return self.finish_explained(at)
+        name = node.name()                       # of a custom function: not known any more when it is cleared
+        begin_node(node, &span)
+        try:
+            ran = self.finish_explained(at) if self.watch & 3 else self.finish(at)
+        except BaseException:
+            end_node(node, &span, name, True)
+            raise
+        end_node(node, &span, name, False)
+        return ran
+
+    cdef bint finish_explained(self, Py_ssize_t at) except -1:
         """The same under detect_anomaly: an error is told where forward made the node."""
         cdef GradNode node = <GradNode>self.states[at].node
         before = anomaly.enter(node.lines)
@@ -532,7 +552,7 @@ cdef class Run:
                     Py_CLEAR(self.slots[first + i].dense)
                 for i in range(n_edges):
                     if results[i] != NULL and edge_of(node, i) != NULL:
-                        if self.watch == 2:
+                        if self.watch & 2:
                             check_finite(results[i], f"the gradient for input {i} that was made by", node)
                         g = <TensorBase>results[i]
                         Py_CLEAR(results[i])
@@ -709,7 +729,7 @@ cdef int _seed(Run run, TensorBase root, GradNode node, int slot, object given, 
         if not same_shape(seed.layout, root.layout):
             raise ValueError(f"(InvalidArgument) Tensor shape not match, Tensor of grad_tensor [ {seed._name} ] with shape "
                              f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
-        if run.watch == 2:
+        if run.watch & 2:
             check_finite(<PyObject *>seed, f"grad_tensor {k}, given for the result of", node)
     return run.deliver(None, node, slot, seed)
 
@@ -734,19 +754,45 @@ cdef int _run(Run run, tuple tensors, object seeds) except -1:
     before = set_grad_enabled(run.create_graph)
     if watch_on:
         run.watch = watching()
+    if watched:
+        return _run_watched(run, tensors, seeds, nodes, slots, before)
     try:
-        run.discover()
-        if run.partial:
-            run.mark_needed()
-        for k in range(len(tensors)):
-            node = <GradNode>nodes[k]
-            if node is not None:
-                _seed(run, <TensorBase>tensors[k], node, slots[k], None if seeds is None else seeds[k], k)
-        run.execute()
-        if not run.partial:
-            run.commit()
+        _run_pass(run, tensors, seeds, nodes, slots)
     finally:
         set_grad_enabled(before)
+    return 0
+
+
+cdef int _run_watched(Run run, tuple tensors, object seeds, list nodes, list slots, bint before) except -1:
+    """The pass with somebody looking: a span of its own, and one for every node."""
+    cdef Span span
+    cdef bint failed = True
+    run.watch |= LOOKED_AT
+    enter_span(&span, SPAN_PASS, NULL)
+    try:
+        for t in tensors:
+            note_tensor(<TensorBase>t)
+        _run_pass(run, tensors, seeds, nodes, slots)
+        failed = False
+    finally:
+        set_grad_enabled(before)
+        leave_span(&span, NULL, "grad" if run.partial else "backward", False, failed, None)
+    return 0
+
+
+cdef int _run_pass(Run run, tuple tensors, object seeds, list nodes, list slots) except -1:
+    cdef GradNode node
+    cdef int k
+    run.discover()
+    if run.partial:
+        run.mark_needed()
+    for k in range(len(tensors)):
+        node = <GradNode>nodes[k]
+        if node is not None:
+            _seed(run, <TensorBase>tensors[k], node, slots[k], None if seeds is None else seeds[k], k)
+    run.execute()
+    if not run.partial:
+        run.commit()
     return 0
 
 
@@ -793,6 +839,8 @@ def run_grad(list outputs not None, list inputs not None, grad_outputs, bint ret
     holders = []
     for k in range(len(inputs)):
         t = <TensorBase>inputs[k]
+        if watched:
+            note_tensor(t)
         if t.root is not None and not (t.grad_node is not None and t.generation == t.root.generation):
             continue                 # a view from before the last write: nothing can depend on it as it is now (S9.18)
         node = gradient_edge(t)

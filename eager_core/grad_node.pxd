@@ -45,6 +45,7 @@ cdef class GradNode:
     cdef list captures               # [(slot, AccumulationNode)]: retained gradients, S9.13
     cdef bint real_part              # the result was real, and written into a complex tensor: so is what the formula is given
     cdef object lines                # None, or where the user's program made this node (detect_anomaly)
+    cdef bint inplace                # its output 0 was written over its input 0
     cdef bint cleared                # saved values freed by a backward pass
     cdef int running                 # passes that are inside its backward function: what it saved stays until they leave
     cdef void *run                   # the engine's run that numbered this node, or NULL

@@ -185,6 +185,7 @@ cdef GradNode new_node(OpRow *row):
         made.n_edges = 0
         made.cleared = False
         made.real_part = False
+        made.inplace = False
         made.running = 0
         made.run = NULL
         memset(made.attrs, 0, sizeof(made.attrs))

@@ -5,6 +5,7 @@ from libc.stdlib cimport calloc, free
 
 from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
+from eager_core.profiling cimport count_given, count_taken, register_storage_flag
 from eager_core.recycling cimport EAGER_KEPT, eager_intercept_dealloc, eager_revive
 
 cdef extern from "kernels/kernels.h":
@@ -22,11 +23,18 @@ cdef class Storage:
 
 cdef PyObject *_kept[EAGER_KEPT + 1]
 cdef int _n_kept = 0
+cdef Py_ssize_t _in_use = 0               # bytes of all storages
+cdef int _noted = 0                       # births: how many want new storages to be numbered; and NOTED_BY_PROFILER
+cdef enum:
+    NOTED_BY_PROFILER = 1 << 20
 
 
 cdef void _retire(PyObject *o) noexcept:
     """The last reference is gone."""
-    global _n_kept
+    global _n_kept, _in_use
+    _in_use -= (<Storage>o).nbytes
+    if _noted:
+        count_given((<Storage>o).nbytes, (<Storage>o).version.serial)
     if (<Storage>o).version.stamps != NULL:
         free((<Storage>o).version.stamps)
     if (<Storage>o).log is not None:
@@ -46,7 +54,6 @@ cdef destructor _plain_dealloc = eager_intercept_dealloc(<PyTypeObject *>Storage
 
 
 cdef uint64_t _serials = 0
-cdef int _births = 0                     # how many want new storages to be numbered
 
 
 cdef uint64_t _next_serial() noexcept:
@@ -63,22 +70,30 @@ cdef uint64_t serial_of(Storage s) noexcept:
 
 
 cdef uint64_t start_births() noexcept:
-    global _births
-    _births += 1
+    global _noted
+    _noted += 1
     return _serials
 
 
 cdef void stop_births() noexcept:
-    global _births
-    _births -= 1
+    global _noted
+    _noted -= 1
+
+
+cdef void _set_noted(bint on) noexcept:
+    global _noted
+    _noted = _noted & ~NOTED_BY_PROFILER | (NOTED_BY_PROFILER if on else 0)
+
+
+register_storage_flag(_set_noted)
 
 
 cdef bint born_since(Storage s, uint64_t start) noexcept:
     return s.version.serial & 1 and s.version.serial > start + 1
 
 
-cdef Storage _new_storage():
-    global _n_kept
+cdef Storage _new_storage(Py_ssize_t nbytes):
+    global _n_kept, _in_use
     cdef Storage made
     if _n_kept == 0:
         made = Storage.__new__(Storage)
@@ -89,28 +104,41 @@ cdef Storage _new_storage():
     made.version.current = made.version.whole = made.version.base = made.version.serial = 0
     made.version.snapshots = 0
     made.version.stamps = NULL
-    if _births:
-        made.version.serial = _next_serial() | 1
+    made.nbytes = nbytes
+    _in_use += nbytes
+    if _noted:
+        _note(made)
     return made
 
 
+cdef void _note(Storage made) noexcept:
+    if _noted & ~NOTED_BY_PROFILER:
+        made.version.serial = _next_serial() | 1
+    if _noted & NOTED_BY_PROFILER:
+        count_taken(made.nbytes)
+
+
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize):
-    cdef Storage made = _new_storage()
+    cdef Storage made = _new_storage(nbytes)
     made.data = take_block(nbytes)
     if made.data == NULL:
         resource_exhausted(f"cannot allocate {nbytes} bytes")
-    made.nbytes = nbytes
     made.granule = itemsize if itemsize < 8 else 8
     return made
 
 
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):
-    cdef Storage made = _new_storage()
+    cdef Storage made = _new_storage(nbytes)
     made.owner = owner
     made.data = data
-    made.nbytes = nbytes
     made.granule = itemsize if itemsize < 8 else 8
     return made
+
+
+def bytes_in_use():
+    """Return how many bytes of memory tensors, and what is saved for backward, hold at the moment."""
+    return _in_use
+
 
 cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     """A snapshot is alive: stamp the elements just written (the version has been moved already)."""

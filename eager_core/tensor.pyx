@@ -7,11 +7,12 @@ from libc.string cimport memcpy
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_MAX_NDIM, code_of_numpy, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.layout cimport contiguous_layout
+from eager_core.profiling cimport WATCH_ADVISE, note_use, watched
 from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_clear_weak_references, eager_intercept_dealloc, eager_is_exactly,
     eager_revive,
 )
-from eager_core.storage cimport allocate, borrow
+from eager_core.storage cimport allocate, borrow, serial_of
 
 cnp.import_array()
 
@@ -135,6 +136,8 @@ cdef object array_over(TensorBase t, bint writable, object owner):
     cdef cnp.npy_intp[9] strides
     cdef int i, itemsize = DTYPES[t.dtype].itemsize
     cdef object descr = numpy_dtype(t.dtype)
+    if watched & WATCH_ADVISE:
+        note_use(serial_of(t.storage))
     for i in range(t.layout.ndim):
         dims[i] = t.layout.dims[i]
         strides[i] = t.layout.strides[i] * itemsize

@@ -8,6 +8,7 @@ from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.modes cimport modes_on
 from eager_core.op cimport JOB_GUFUNC, JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
 from eager_core.preserving cimport put_by
+from eager_core.profiling cimport add_kernel_time, now, run_at_once_below, set_run_at_once_below, watched
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport empty_tensor
 
@@ -43,17 +44,40 @@ cdef inline void _run(Job *job) noexcept nogil:
 
 cdef void run_job(Job *job) noexcept:
     """Release the GIL, run the kernel, take the GIL back; a kernel too small to be worth it keeps the GIL (S1.12)."""
-    if _work(job) < KEEP_GIL_BELOW:
+    if _work(job) < run_at_once_below:
         _run(job)
-    else:
+    elif not watched:
         with nogil:
             _run(job)
+    else:
+        _timed_way(job)
+
+
+cdef void _run_timed(Job *job) noexcept:
+    """The same; waiting for the GIL is not the kernel's time."""
+    cdef long long start, end
+    if _work(job) < KEEP_GIL_BELOW:
+        start = now()
+        _run(job)
+        end = now()
+    else:
+        with nogil:
+            start = now()
+            _run(job)
+            end = now()
+    add_kernel_time(end - start)
+
+
+ctypedef void (*job_way)(Job *job) noexcept
+set_run_at_once_below(KEEP_GIL_BELOW)
+cdef job_way _timed_way = _run_timed      # by a pointer, lest it be inlined
 
 
 cdef int trace_op(OpCall *c) except -1:
     # While the GIL is away another thread may rebind a tensor's memory: what the kernel reads and writes is held here.
     cdef PyObject *held[3]
     cdef int i, n = c.n if c.n < 3 else 3
+    cdef long long start
     if c.inplace and (modes_on or (<TensorBase>c.x[0]).storage.log is not None):
         put_by(c)
     for i in range(n):
@@ -63,7 +87,10 @@ cdef int trace_op(OpCall *c) except -1:
         if c.job.kind == JOB_PYTHON:
             # The direct loops never warn of a division by zero and the like; NumPy's own machinery would.
             with np.errstate(all="ignore"):
+                start = now() if watched else 0
                 (<object>c.job.python)()
+                if start:
+                    add_kernel_time(now() - start)
         elif c.job.kind != JOB_NONE:
             run_job(&c.job)
         if c.stage != NULL:

@@ -9,7 +9,7 @@ from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
 from python_api import applying as _applying  # noqa: F401  attaches its methods
-from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, statistics, utils
+from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, profiler, statistics, utils
 from python_api import conversion as _conversion  # noqa: F401  attaches its methods
 from python_api.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from python_api.creation import (
@@ -170,6 +170,7 @@ __all__ = [
     "pi",
     "poisson",
     "polar",
+    "profiler",
     "rand",
     "rand_like",
     "randint",

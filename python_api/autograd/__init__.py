@@ -1,4 +1,5 @@
 """Gradients: backward and `grad`, grad modes, functions with a backward of their own, and what is kept for backward."""
+from python_api.autograd import graph
 from python_api.autograd.anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from python_api.autograd.backward import backward, grad
 from python_api.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -20,6 +21,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "grad",
+    "graph",
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_mutation_on_saved_tensors_allowed",
