@@ -106,9 +106,20 @@ cdef void _shrink(Py_ssize_t most) noexcept:
         _drop(0)
 
 
+cdef free_fn _free_others = NULL
+cdef bytes_fn _bytes_of_others = NULL
+
+
+cdef void register_keeper(free_fn free_all, bytes_fn kept_bytes) noexcept:
+    global _free_others, _bytes_of_others
+    _free_others = free_all
+    _bytes_of_others = kept_bytes
+
+
 def empty_cache():
     """Give all unused blocks back to the system."""
     cdef int bin
+    _free_others()
     _shrink(0)
     for bin in range(SMALL_BINS):
         while _small_kept[bin]:
@@ -128,7 +139,7 @@ def set_cache_limit(Py_ssize_t nbytes):
 def cached_bytes():
     """Return how many bytes of unused blocks are kept."""
     cdef int bin
-    cdef Py_ssize_t total = _large_bytes
+    cdef Py_ssize_t total = _large_bytes + _bytes_of_others()
     for bin in range(SMALL_BINS):
         total += _small_kept[bin] * bin * STEP
     return total

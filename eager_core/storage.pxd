@@ -1,9 +1,11 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from eager_core.layout cimport Layout
 
 cdef enum:
     WRITERS = 8                      # how many of the last writes are known by operator (a power of 2)
+    LARGEST_STAYING = 1024           # bytes; the allocator's size classes are multiples of 64
     OUTSIDE = -1                     # in place of an operator's number: a write that the library did not make
 
 cdef struct VersionCounter:
@@ -49,6 +51,15 @@ cdef class Storage:
 
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize)                          # uninitialised
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner)
+
+# A small storage stays with the tensor that was its only holder, when that goes into the list of tensors to be used again.
+# By a pointer: an argument that is an object would be counted as a holder.
+cdef inline bint stays_with_tensor(PyObject *storage) noexcept:
+    return (storage.ob_refcnt == 1 and (<Storage>storage).nbytes <= LARGEST_STAYING and (<Storage>storage).owner is None
+            and (<Storage>storage).log is None and (<Storage>storage).version.stamps == NULL and (<Storage>storage).data != NULL)
+
+cdef void lay_aside(Storage s) noexcept                                         # its memory counts as given back
+cdef void take_up(Storage s, Py_ssize_t nbytes, int itemsize) noexcept          # as new; nbytes: of the same size class
 
 cdef uint64_t serial_of(Storage s) noexcept
 

@@ -29,12 +29,17 @@ cdef enum:
     NOTED_BY_PROFILER = 1 << 20
 
 
+cdef inline void _count_given(Storage s) noexcept:
+    global _in_use
+    _in_use -= s.nbytes
+    if _noted:
+        count_given(s.nbytes, s.version.serial)
+
+
 cdef void _retire(PyObject *o) noexcept:
     """The last reference is gone."""
-    global _n_kept, _in_use
-    _in_use -= (<Storage>o).nbytes
-    if _noted:
-        count_given((<Storage>o).nbytes, (<Storage>o).version.serial)
+    global _n_kept
+    _count_given(<Storage>o)
     if (<Storage>o).version.stamps != NULL:
         free((<Storage>o).version.stamps)
     if (<Storage>o).log is not None:
@@ -92,15 +97,9 @@ cdef bint born_since(Storage s, uint64_t start) noexcept:
     return s.version.serial & 1 and s.version.serial > start + 1
 
 
-cdef Storage _new_storage(Py_ssize_t nbytes):
-    global _n_kept, _in_use
-    cdef Storage made
-    if _n_kept == 0:
-        made = Storage.__new__(Storage)
-    else:
-        _n_kept -= 1
-        made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
-        # The other fields are written before they are read.
+cdef inline void _begin(Storage made, Py_ssize_t nbytes) noexcept:
+    """Fields as they are at birth; those that are not named are written before they are read."""
+    global _in_use
     made.version.current = made.version.whole = made.version.base = made.version.serial = 0
     made.version.snapshots = 0
     made.version.stamps = NULL
@@ -108,6 +107,17 @@ cdef Storage _new_storage(Py_ssize_t nbytes):
     _in_use += nbytes
     if _noted:
         _note(made)
+
+
+cdef Storage _new_storage(Py_ssize_t nbytes):
+    global _n_kept
+    cdef Storage made
+    if _n_kept == 0:
+        made = Storage.__new__(Storage)
+    else:
+        _n_kept -= 1
+        made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
+    _begin(made, nbytes)
     return made
 
 
@@ -125,6 +135,15 @@ cdef Storage allocate(Py_ssize_t nbytes, int itemsize):
         resource_exhausted(f"cannot allocate {nbytes} bytes")
     made.granule = itemsize if itemsize < 8 else 8
     return made
+
+
+cdef void lay_aside(Storage s) noexcept:
+    _count_given(s)
+
+
+cdef void take_up(Storage s, Py_ssize_t nbytes, int itemsize) noexcept:
+    _begin(s, nbytes)
+    s.granule = itemsize if itemsize < 8 else 8
 
 
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):

@@ -4,6 +4,7 @@ from cpython.object cimport PyObject, PyTypeObject, destructor
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
+from eager_core.allocator cimport register_keeper
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_MAX_NDIM, code_of_numpy, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.layout cimport contiguous_layout
@@ -12,7 +13,7 @@ from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_clear_weak_references, eager_intercept_dealloc, eager_is_exactly,
     eager_revive,
 )
-from eager_core.storage cimport allocate, borrow, serial_of
+from eager_core.storage cimport LARGEST_STAYING, allocate, borrow, lay_aside, serial_of, stays_with_tensor, take_up
 
 cnp.import_array()
 
@@ -48,28 +49,47 @@ cdef void register_tensor_type(type public):
     _plain_dealloc = eager_intercept_dealloc(public_type, _retire)
 
 
+cdef enum:
+    SIZES = 17                   # 0, 64 .. LARGEST_STAYING bytes
+    KEPT_OF_A_SIZE = 32
+
 cdef PyObject *_kept[EAGER_KEPT + 1]      # tensors without references; their object fields are None
 cdef int _n_kept = 0
+# Temporaries come and go with their memory: tensors that still have storage and layout, by the memory's size in units of 64 bytes.
+cdef PyObject *_kept_whole[17][32]
+cdef int _n_kept_whole[17]
 cdef destructor _plain_dealloc = NULL
+
+
+cdef inline int _size_class(Py_ssize_t nbytes) noexcept:
+    return <int>((nbytes + 63) >> 6)
 
 
 cdef void _retire(PyObject *o) noexcept:
     """The last reference is gone."""
     global _n_kept
+    cdef int size
     if _n_kept >= EAGER_KEPT or not eager_is_exactly(o, public_type):
         _plain_dealloc(o)
         return
     PyObject_GC_UnTrack(o)
     eager_clear_weak_references(o)
-    (<TensorBase>o).storage = None
-    (<TensorBase>o).layout = None
     if (<TensorBase>o).root is not None:
         (<TensorBase>o).root = None
     if (<TensorBase>o).grad_node is not None:
         (<TensorBase>o).grad_node = None
     if (<TensorBase>o).accumulator is not None:
         (<TensorBase>o).accumulator = None
-    # Letting go of the fields may have run anything, and so filled the list.
+    # Letting go of the fields may have run anything, and so filled the lists.
+    if EAGER_KEPT and stays_with_tensor(<PyObject *>(<TensorBase>o).storage):
+        size = _size_class((<TensorBase>o).storage.nbytes)
+        if _n_kept_whole[size] < KEPT_OF_A_SIZE:
+            lay_aside((<TensorBase>o).storage)
+            _kept_whole[size][_n_kept_whole[size]] = o
+            _n_kept_whole[size] += 1
+            return
+    (<TensorBase>o).storage = None
+    (<TensorBase>o).layout = None
     if _n_kept < EAGER_KEPT:
         _kept[_n_kept] = o
         _n_kept += 1
@@ -77,16 +97,21 @@ cdef void _retire(PyObject *o) noexcept:
         _plain_dealloc(o)
 
 
+cdef inline TensorBase _revive(PyObject *kept):
+    cdef TensorBase made = <TensorBase>eager_revive(kept, public_type)
+    made.pinned = made.made_under_no_grad = made.retains = False
+    made.has_alias = made.slot = 0
+    made.generation = 0
+    PyObject_GC_Track(<PyObject *>made)
+    return made
+
+
 cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype):
     global _n_kept
     cdef TensorBase made
     if _n_kept:
         _n_kept -= 1
-        made = <TensorBase>eager_revive(_kept[_n_kept], public_type)
-        made.pinned = made.made_under_no_grad = made.retains = False
-        made.has_alias = made.slot = 0
-        made.generation = 0
-        PyObject_GC_Track(<PyObject *>made)
+        made = _revive(_kept[_n_kept])
     else:
         made = <TensorBase>eager_new(<PyObject *>TensorBase, public_type, <PyObject *>_no_arguments)
     made.storage = storage
@@ -99,11 +124,49 @@ cdef TensorBase new_tensor(Storage storage, Layout layout, char *data, int dtype
 
 
 cdef TensorBase empty_tensor(Layout layout, int dtype):
-    cdef int itemsize = DTYPES[dtype].itemsize
-    cdef Storage storage = allocate(layout.numel * itemsize, itemsize)
+    cdef int itemsize = DTYPES[dtype].itemsize, size
+    cdef Py_ssize_t nbytes = layout.numel * itemsize
+    cdef TensorBase made
+    cdef Storage storage
     if not layout.contiguous:
         layout = contiguous_layout(layout.ndim, layout.dims)
+    if nbytes <= LARGEST_STAYING:
+        size = _size_class(nbytes)
+        if _n_kept_whole[size]:
+            _n_kept_whole[size] -= 1
+            made = _revive(_kept_whole[size][_n_kept_whole[size]])
+            take_up(made.storage, nbytes, itemsize)
+            if made.layout is not layout:
+                made.layout = layout
+            made.data = made.storage.data
+            made.dtype = dtype
+            made._stop_gradient = True
+            made._name = ""
+            return made
+    storage = allocate(nbytes, itemsize)
     return new_tensor(storage, layout, storage.data, dtype)
+
+
+cdef void _free_kept_whole() noexcept:
+    cdef int size
+    cdef TensorBase one
+    for size in range(SIZES):
+        while _n_kept_whole[size]:
+            _n_kept_whole[size] -= 1
+            one = _revive(_kept_whole[size][_n_kept_whole[size]])
+            take_up(one.storage, one.storage.nbytes, 1)
+            one.storage = None
+
+
+cdef Py_ssize_t _bytes_kept_whole() noexcept:
+    cdef int size
+    cdef Py_ssize_t total = 0
+    for size in range(SIZES):
+        total += _n_kept_whole[size] * size * 64
+    return total
+
+
+register_keeper(_free_kept_whole, _bytes_kept_whole)
 
 
 cdef TensorBase number_tensor(double real, double imaginary, Layout layout, int dtype):
