@@ -241,7 +241,6 @@ cdef int _keep_attributes(OpCall *c, GradNode node) except -1:
             node.attrs[i].f = c.attrs[i].f
             node.attrs[i].i = c.attrs[i].i
         objects = objects or c.attrs[i].o != NULL
-    node.attrs[2].i = c.attrs[2].i if c.row.n_attrs > 2 else 0
     if c.scalar_at >= 0:
         # A Python number in a formula is attribute 0, and 1 for its imaginary part.
         node.attrs[0].f = c.scalar_real

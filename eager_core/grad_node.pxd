@@ -1,8 +1,8 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint64_t
 
 from eager_core.layout cimport Layout
-from eager_core.op cimport Attr, OpRow
+from eager_core.op cimport OpRow
 
 cdef enum:
     INLINE_SAVED = 2
@@ -18,38 +18,46 @@ cdef struct SavedTensor:
     int8_t dtype
     int8_t source            # input index whose edge is the value's history; 16 + k: output k of this node
 
+cdef struct Number:
+    double f
+    int64_t i
+
+# Fields in the order of their use: a pass over many nodes is as fast as they come from memory, so that what every node uses lies in the
+# first cache lines, and what few nodes have lies apart.
 cdef class GradNode:
     cdef OpRow *row
     # Edges, one per tensor input; None where no gradient is wanted. The first two are inline: most operators have no more.
     cdef GradNode next_0
     cdef GradNode next_1
-    cdef list next_rest
     cdef int slot_0
     cdef int slot_1
-    cdef list slots_rest
     cdef int n_edges
     # Outputs: what a gradient delivered here must look like.
     cdef int n_outputs
-    cdef int8_t out_dtype
-    cdef Layout out_layout
-    cdef list more_outputs           # [(Layout, dtype)] of outputs 1, 2, ...
-    cdef SavedTensor[2] inline_saved
-    cdef SavedTensor *saved          # inline_saved, or memory of its own
     cdef int n_saved
-    cdef Attr[3] attrs               # numbers; their .o is unused
-    cdef object attr_objects         # None, or a tuple: attributes that are Python objects
-    cdef list packed                 # None, or [Packed or None] beside `saved`: values in the form of a pack hook
+    cdef int running                 # passes that are inside its backward function: what it saved stays until they leave
+    cdef int8_t out_dtype
+    cdef int8_t inplace              # its output 0 was written over its input 0
+    cdef int8_t cleared              # saved values freed by a backward pass
+    cdef int8_t real_part            # the result was real, and written into a complex tensor: so is what the formula is given
+    cdef Layout out_layout
     cdef Layout region               # ViewNode, RegionWrite: where in the root's memory, in elements
     cdef Py_ssize_t region_offset
-    cdef list hooks                  # [Hook]; S9.11
-    cdef list captures               # [(slot, AccumulationNode)]: retained gradients, S9.13
-    cdef bint real_part              # the result was real, and written into a complex tensor: so is what the formula is given
-    cdef object lines                # None, or where the user's program made this node (detect_anomaly)
-    cdef bint inplace                # its output 0 was written over its input 0
-    cdef bint cleared                # saved values freed by a backward pass
-    cdef int running                 # passes that are inside its backward function: what it saved stays until they leave
     cdef void *run                   # the engine's run that numbered this node, or NULL
     cdef Py_ssize_t run_index
+    # What few nodes have.
+    cdef list hooks                  # [Hook]; S9.11
+    cdef list captures               # [(slot, AccumulationNode)]: retained gradients, S9.13
+    cdef list more_outputs           # [(Layout, dtype)] of outputs 1, 2, ...
+    cdef list next_rest              # edges 2, 3, ...
+    cdef list slots_rest
+    cdef object attr_objects         # None, or a tuple: attributes that are Python objects
+    cdef list packed                 # None, or [Packed or None] beside `saved`: values in the form of a pack hook
+    cdef object lines                # None, or where the user's program made this node (detect_anomaly)
+    # What most formulas need.
+    cdef SavedTensor *saved          # inline_saved, or memory of its own
+    cdef SavedTensor[2] inline_saved
+    cdef Number[3] attrs
 
     cdef GradNode edge(self, int i)
     cdef int edge_slot(self, int i) noexcept

@@ -3,7 +3,6 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject, destructor
 from cpython.ref cimport Py_XDECREF
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
 
 from eager_core._generated.op_ids cimport OP_PY_LAYER
 from eager_core.errors cimport resource_exhausted
@@ -182,13 +181,9 @@ cdef GradNode new_node(OpRow *row):
     else:
         _n_kept -= 1
         made = <GradNode>eager_revive(_kept[_n_kept], <PyTypeObject *>GradNode)
-        made.n_edges = 0
-        made.cleared = False
-        made.real_part = False
-        made.inplace = False
-        made.running = 0
+        made.n_edges = made.running = 0
+        made.inplace = made.cleared = made.real_part = False
         made.run = NULL
-        memset(made.attrs, 0, sizeof(made.attrs))
         PyObject_GC_Track(<PyObject *>made)
     made.row = row
     made.n_outputs = 1
