@@ -663,6 +663,17 @@ def test_taken_in_by_reference(make):
     same(c.detach(), 3.0)
 
 
+def test_memory_that_was_shared_marks_nothing_that_comes_after_it():
+    """Storages are recycled: a new tensor is nobody else's, is saved by reference, and a write to it is refused by backward."""
+    shared = [paddle.from_numpy(np.zeros(3), copy=False) for _ in range(50)]
+    del shared
+    for _ in range(100):
+        y = leaf() * 1.0
+        z = y.sin()
+        y.zero_()
+        refuses(z.sum())
+
+
 def test_overlap_is_seen_across_tensors_over_one_array():
     """S7.5: two tensors, two storages, one memory."""
     a = np.arange(8.0)
