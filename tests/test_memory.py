@@ -536,7 +536,7 @@ def test_capsule_dtypes(dtype):
         same(got, want)
 
 
-def test_shared_by_dlpack():
+def test_item_15_shared_by_dlpack():
     """Item 15: only on request; counted when taken and when given back."""
     x = leaf()
     y = x * 1.0
