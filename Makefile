@@ -4,7 +4,7 @@
 # make bench   benchmarks                        make dist   sdist and wheel in dist/
 # make programs  random in-place programs on this library, and on PEERS (docs/programs.md)
 # make docs    docs/operators.md, the reference page, from the operator table
-# make debug, sanitize, coverage, profile        special builds, each in build/<name>, and what they are for
+# make debug, sanitize, coverage, profile, symbols   special builds, each in build/<name>, and what they are for
 # make clean   removes all of it
 #
 # PYTHON=...   the interpreter to start from (3.11 or newer, with its C headers).
@@ -34,7 +34,7 @@ REQUIREMENTS = $(BIN)/python -c 'import sys, tomllib; \
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help build demo test lint docs bench programs dist debug sanitize coverage profile clean
+.PHONY: help build demo test lint docs bench programs dist debug sanitize coverage profile symbols clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -132,6 +132,10 @@ coverage: $(MARK)-build $(MARK)-test
 profile: $(MARK)-build $(MARK)-demo
 	$(special_build)
 	$(IN) $(BIN)/python -P examples/digits.py --profile
+
+symbols: $(MARK)-build
+	$(special_build)
+	@echo "the release with its functions' names: PYTHONPATH=build/symbols/lib perf record -g $(BIN)/python ..., see docs/profiling.md"
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis eager_core/_generated eager_core/eager_api.pyi

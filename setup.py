@@ -5,8 +5,8 @@ writes ``eager_core/_generated``. The kernels are compiled once, into a static l
 functions it calls; that is sound because kernels keep no state (state would exist once per extension).
 
 EAGER_BUILD chooses the build: ``release`` (default), ``debug`` (bounds checks, asserts), ``sanitize`` (addresses and undefined
-behaviour), ``coverage`` (line tracing) or ``profile`` (every function visible to cProfile). All but the first belong in a
-directory of their own, as the Makefile has it.
+behaviour), ``coverage`` (line tracing), ``profile`` (every function visible to cProfile) or ``symbols`` (the release with names for perf, gdb and
+``py-spy --native``). All but the first belong in a directory of their own, as the Makefile has it.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ BUILDS = {
     "sanitize": Build(CAREFUL + SANITIZERS, SANITIZERS, CHECKED),
     "coverage": Build(["-O1", "-g0"], directives={"linetrace": True}, macros={"CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITORING": "0"}),
     "profile": Build(OPTIMISED, STRIPPED, {"profile": True}, {"CYTHON_PROFILE": "1"}),
+    "symbols": Build([*OPTIMISED, "-g1", "-fno-optimize-sibling-calls"], macros={"CYTHON_WITHOUT_ASSERTIONS": "1"}),
 }
 
 # -Wextra minus what the output of every Cython module trips over.

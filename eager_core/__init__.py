@@ -1,4 +1,5 @@
 """The compiled core: tensors, the operator table's entry points (``eager_api_exp``, ...), and the backward engine."""
+from eager_core import vlog as _vlog
 from eager_core._generated import entry_points, functions
 from eager_core._generated.entry_points import *  # noqa: F403
 from eager_core._generated.functions import *  # noqa: F403
@@ -40,3 +41,6 @@ def get_core_ops_args_type_info() -> dict[str, list[str]]:
 def get_core_ops_returns_info() -> dict[str, list[str]]:
     """Return the results of every entry point: ``{"exp": ["Out"], "reshape2": ["Out", "XShape"], ...}``."""
     return core_ops_info()[2]
+
+
+_vlog.set_from_environment()

@@ -10,7 +10,7 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.layout cimport Layout, shape_text
 from eager_core.modes cimport watching
 from eager_core.op cimport op_row
-from eager_core.storage cimport WRITERS, Storage, regions_meet, untouched
+from eager_core.storage cimport OUTSIDE, WRITERS, Storage, regions_meet, untouched
 from eager_core.tensor_wrapper cimport OUTPUT
 from eager_core.write_log cimport WriteLog, known_log, log_of
 
@@ -29,8 +29,20 @@ cdef str role_of(GradNode node, SavedTensor *kept):
 
 cdef str explanation(GradNode node, SavedTensor *kept):
     return (f"It was saved as {role_of(node, kept)}, shape {shape_text(<Layout>kept.layout)}, dtype "
-            f"{DTYPES[kept.dtype].name.decode()}. {_writers(kept)} Clone the tensor before the write, move the write after backward, or "
-            "run forward under autograd.allow_mutation_on_saved_tensors()." + _lines(node, kept))
+            f"{DTYPES[kept.dtype].name.decode()}. {_writers(kept)} {_remedy(kept)}" + _lines(node, kept))
+
+
+cdef str _remedy(SavedTensor *kept):
+    """What the library does not write it cannot put by first, so there `allow_mutation_on_saved_tensors` is no way out."""
+    cdef Storage s = <Storage>kept.storage
+    cdef uint64_t version
+    for version in range(max(_first_known(s), kept.version + 1), s.version.current + 1):
+        if _writer_of(s, version) == OUTSIDE:
+            return ("That is whoever has, or had, an array or a capsule over this memory (writable_array(), __dlpack__(copy=False)): it is "
+                    "taken to write from the moment it is made. Make it and let it go before forward, or work on a copy, numpy(), and "
+                    "assign that after backward, or give the operator a clone() of the tensor.")
+    return ("Clone the tensor before the write, move the write after backward, or run forward under "
+            "autograd.allow_mutation_on_saved_tensors().")
 
 
 cdef str _lines(GradNode node, SavedTensor *kept):
@@ -63,11 +75,11 @@ cdef int note_write(TensorBase part, int op) except -1:
 cdef str _writers(SavedTensor *kept):
     """The operators that have written to the memory since, oldest first; the ring knows the last few."""
     cdef Storage s = <Storage>kept.storage
-    cdef uint64_t known = s.version.current - WRITERS if s.version.current > WRITERS else 0, version
+    cdef uint64_t known = _first_known(s) - 1, version
     cdef str touching = None
     before, times, names = None, 0, []
     for version in range(max(known, kept.version) + 1, s.version.current + 1):
-        name = _writer(s, version)
+        name = _name(_writer_of(s, version))
         # Not untouched by what came from here on: the last such version is that of the write that hit the saved elements last.
         if not untouched(s, version - 1, kept.data, <Layout>kept.layout, DTYPES[kept.dtype].itemsize):
             touching = name
@@ -86,12 +98,17 @@ cdef str _writers(SavedTensor *kept):
     return f"Since then its memory was written in place by{more} {text}{last}."
 
 
-cdef str _writer(Storage s, uint64_t version):
-    return _name(s.version.writers[version & (WRITERS - 1)] - 1)
+cdef uint64_t _first_known(Storage s) noexcept:
+    """The oldest version whose writer the ring still knows."""
+    return s.version.current - WRITERS + 1 if s.version.current > WRITERS else 1
+
+
+cdef int _writer_of(Storage s, uint64_t version) noexcept:
+    return s.version.writers[version & (WRITERS - 1)] - 1
 
 
 cdef str _name(int op):
-    if op < 0:
+    if op == OUTSIDE:
         return "code outside of the library"
     if op == OP_PY_LAYER:
         return "a custom function"

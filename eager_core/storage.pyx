@@ -46,6 +46,7 @@ cdef void _retire(PyObject *o) noexcept:
         (<Storage>o).log = None
     if (<Storage>o).owner is not None:
         (<Storage>o).owner = None
+        (<Storage>o).version.outsiders = 0           # an owner counts for good; whoever borrowed from us holds a reference
     elif (<Storage>o).data != NULL:
         give_block((<Storage>o).data, (<Storage>o).nbytes)
     if _n_kept < EAGER_KEPT:

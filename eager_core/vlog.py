@@ -1,10 +1,15 @@
-"""The log of the operator flow on stderr, in the manner of ``GLOG_v``: called only while a level is set."""
+"""The log of the operator flow on stderr, in the manner of ``GLOG_v``; while no level is set, operators read one flag."""
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+import warnings
+
+from eager_core.profiling import watch_log
 
 _level = 0
+_OPERATORS = 3
 
 
 def level() -> int:
@@ -16,7 +21,20 @@ def set_level(new: int) -> int:
     """Set the level of the whole process and return the one before."""
     global _level
     before, _level = _level, new
+    watch_log(new >= _OPERATORS)
     return before
+
+
+def set_from_environment() -> None:
+    """Set what ``EAGER_VLOG`` says, or else ``GLOG_v``, which other libraries read as well."""
+    for name in ("EAGER_VLOG", "GLOG_v"):
+        text = os.environ.get(name, "").strip()
+        if text.isdecimal():
+            set_level(int(text))
+            return
+        if text and name == "EAGER_VLOG":
+            warnings.warn(f"EAGER_VLOG is {text!r}, which is no level: a number such as 3 is expected. Nothing is logged", stacklevel=2)
+            return
 
 
 def write(at: int, text: str) -> None:

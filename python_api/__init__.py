@@ -91,6 +91,7 @@ from python_api.linalg import (
     vecdot,
 )
 from python_api.manipulation import *  # noqa: F403
+from python_api.profiler import set_vlog_level
 from python_api.sampling import bernoulli, binomial, log_normal, multinomial, poisson, standard_gamma
 from python_api.sharing import from_dlpack, from_numpy, to_dlpack
 from python_api.statistics import *  # noqa: F403
@@ -182,6 +183,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",
+    "set_vlog_level",
     "shape",
     "standard_gamma",
     "standard_normal",

@@ -536,7 +536,7 @@ def test_capsule_dtypes(dtype):
         same(got, want)
 
 
-def test_shared_by_dlpack():
+def test_item_15_shared_by_dlpack():
     """Item 15: only on request; counted when taken and when given back."""
     x = leaf()
     y = x * 1.0
@@ -661,6 +661,17 @@ def test_taken_in_by_reference(make):
     del a
     gc.collect()
     same(c.detach(), 3.0)
+
+
+def test_memory_that_was_shared_marks_nothing_that_comes_after_it():
+    """Storages are recycled: a new tensor is nobody else's, is saved by reference, and a write to it is refused by backward."""
+    shared = [paddle.from_numpy(np.zeros(3), copy=False) for _ in range(50)]
+    del shared
+    for _ in range(100):
+        y = leaf() * 1.0
+        z = y.sin()
+        y.zero_()
+        refuses(z.sum())
 
 
 def test_overlap_is_seen_across_tensors_over_one_array():
