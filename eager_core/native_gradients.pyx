@@ -104,23 +104,26 @@ cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) excep
 
 
 cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
-    """attrs: transpose_x, transpose_y. Two matrices are the hot case; vectors and stacks are brought into that form by a helper."""
+    """attrs: transpose_x, transpose_y. Vectors are brought into the form of matrices by a helper, and the engine sums what was broadcast."""
     cdef TensorBase g = <TensorBase>grads[0], x = None, y = None
     cdef bint tx = node.attrs[0].i, ty = node.attrs[1].i
+    cdef int x_ndim, y_ndim
     if node.next_0 is not None:
         y = conj(recover(node, 1))
     if node.next_1 is not None:
         x = conj(recover(node, 0))
-    if g.layout.ndim == 2 and (x is None or x.layout.ndim == 2) and (y is None or y.layout.ndim == 2):
+    x_ndim = x.layout.ndim if x is not None else node.next_0.output_layout(node.slot_0).ndim
+    y_ndim = y.layout.ndim if y is not None else node.next_1.output_layout(node.slot_1).ndim
+    if x_ndim >= 2 and y_ndim >= 2:
         if y is not None:
             give(results, 0, call_ints(OP_MATMUL, y, g, ty, True) if tx else call_ints(OP_MATMUL, g, y, False, not ty))
         if x is not None:
             give(results, 1, call_ints(OP_MATMUL, g, x, True, tx) if ty else call_ints(OP_MATMUL, x, g, not tx, False))
         return 0
     if y is not None:
-        give(results, 0, helpers.matmul_grad_x(g, y, node.next_0.output_layout(node.slot_0).ndim, tx, ty))
+        give(results, 0, helpers.matmul_grad_x(g, y, x_ndim, tx, ty))
     if x is not None:
-        give(results, 1, helpers.matmul_grad_y(g, x, node.next_1.output_layout(node.slot_1).ndim, tx, ty))
+        give(results, 1, helpers.matmul_grad_y(g, x, y_ndim, tx, ty))
     return 0
 
 

@@ -1,4 +1,6 @@
 """Rule of matmul: NumPy's gufunc loop (and so its BLAS), called on raw memory; our own loop for small matrices."""
+from cpython.object cimport PyObject
+
 from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport invalid_argument
 from eager_core.kernel_tables cimport ufunc_object
@@ -41,6 +43,16 @@ cdef Side _side(TensorBase t, bint transposed, bint left) noexcept:
     return side
 
 
+cdef inline Layout _layout(int n, const Py_ssize_t *dims, Layout x, Layout y):
+    """Of the result; that of an operand if it is the same: a layout shared costs nothing, and is found equal at once."""
+    if n == 2:
+        if x.ndim == 2 and x.contiguous and x.dims[0] == dims[0] and x.dims[1] == dims[1]:
+            return x
+        if y.ndim == 2 and y.contiguous and y.dims[0] == dims[0] and y.dims[1] == dims[1]:
+            return y
+    return contiguous_layout(n, dims)
+
+
 cdef int rule_matmul(OpCall *c) except -1:
     """attrs: transpose_x, transpose_y."""
     cdef TensorBase x = <TensorBase>c.x[0], y = <TensorBase>c.x[1], out
@@ -75,14 +87,18 @@ cdef int rule_matmul(OpCall *c) except -1:
         dims[n] = right.columns
         n += 1
     kernel = find_kernel(c, dtype)
-    result(c, contiguous_layout(n, dims), dtype)
+    result(c, _layout(n, dims, x.layout, y.layout), dtype)
     out = writable(c)
     x = operand(c, 0, dtype)
     y = operand(c, 1, dtype)
-    left = _side(x, c.attrs[0].i, True)
-    right = _side(y, c.attrs[1].i, False)
-    c.job.steps[0] = batch_step(x, left.batch_ndim, batch, &regular)
-    c.job.steps[1] = batch_step(y, right.batch_ndim, batch, &regular)
+    if <PyObject *>x != c.x[0]:
+        left = _side(x, c.attrs[0].i, True)
+    if <PyObject *>y != c.x[1]:
+        right = _side(y, c.attrs[1].i, False)
+    c.job.steps[0] = c.job.steps[1] = 0
+    if batch != 1:
+        c.job.steps[0] = batch_step(x, left.batch_ndim, batch, &regular)
+        c.job.steps[1] = batch_step(y, right.batch_ndim, batch, &regular)
     if not regular:
         return _by_numpy(c, x, y, out)
     if left.rows <= EAGER_SMALL_MATRIX and 0 < left.columns <= EAGER_SMALL_MATRIX and right.columns <= EAGER_SMALL_MATRIX:
