@@ -104,7 +104,7 @@ cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) excep
 
 
 cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
-    """attrs: transpose_x, transpose_y. Vectors are brought into the form of matrices by a helper, and the engine sums what was broadcast."""
+    """attrs: transpose_x, transpose_y. A helper brings vectors into the form of matrices; the engine sums what was broadcast."""
     cdef TensorBase g = <TensorBase>grads[0], x = None, y = None
     cdef bint tx = node.attrs[0].i, ty = node.attrs[1].i
     cdef int x_ndim, y_ndim

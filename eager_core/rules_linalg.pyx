@@ -4,7 +4,7 @@ A kernel may find that a matrix is singular, and that must be known before anyth
 """
 from cpython.ref cimport Py_XDECREF
 
-from eager_core._generated.op_ids cimport OP_CHOLESKY, OP_COFACTOR, OP_DET, OP_INVERSE, OP_SLOGDET, OP_SOLVE, OP_TRIANGULAR_SOLVE
+from eager_core._generated.op_ids cimport OP_COFACTOR, OP_DET, OP_INVERSE, OP_SLOGDET, OP_SOLVE, OP_TRIANGULAR_SOLVE
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, EAGER_FLOAT64
 from eager_core.layout cimport Layout, contiguous_layout
 from eager_core.op cimport (

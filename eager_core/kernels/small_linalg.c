@@ -47,7 +47,7 @@
             int pivot = j; \
             T best = ABS(a[j][j]); \
             for (int i = j + 1; i < n; i++) if (ABS(a[i][j]) > best) { best = ABS(a[i][j]); pivot = i; } \
-            if (!(best > tiny)) return 1; \
+            if (!(best > tiny && best >= LEAST)) return 1; \
             if (pivot != j) { \
                 *odd ^= 1; \
                 for (int c = j; c < n; c++) { const T kept = a[j][c]; a[j][c] = a[pivot][c]; a[pivot][c] = kept; } \
@@ -172,7 +172,7 @@
             most = ABS(a[i][j]) > most ? ABS(a[i][j]) : most; \
         } \
         EVERY(j, n) { \
-            if (!(a[j][j] > most * (n * EPSILON))) return 1; \
+            if (!(a[j][j] > most * (n * EPSILON) && a[j][j] >= LEAST)) return 1; \
             a[j][j] = (T)sqrt((double)a[j][j]); \
             for (int i = j + 1; i < n; i++) a[i][j] /= a[j][j]; \
             for (int i = j + 1; i < n; i++) for (int c = j + 1; c <= i; c++) a[i][c] -= a[i][j] * a[c][j]; \
@@ -186,7 +186,7 @@
         if (load_##NAME(b, y, n, k, &ignored)) return 1; \
         EVERY(i, n) for (int j = upper ? i : 0; j < (upper ? n : i + 1); j++) { \
             a[i][j] = i == j && unit ? 1 : AT(const T, *x, i, j); \
-            if (!(ABS(a[i][j]) <= LARGEST) || (i == j && a[i][j] == 0)) return 1; \
+            if (!(ABS(a[i][j]) <= LARGEST) || (i == j && ABS(a[i][j]) < LEAST)) return 1; \
         } \
         if (upper) substitute_up_##NAME(a, b, n, k); \
         else substitute_down_##NAME(a, b, n, k); \
