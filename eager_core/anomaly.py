@@ -10,7 +10,7 @@ Line = tuple[str, int, str]  # file, number, function
 Lines = tuple[Line, ...]  # innermost first
 
 SHOWN = 4  # a line and its callers
-_own = [os.path.dirname(__file__) + "/"]  # noqa: PTH120  pathlib takes 10 ms to import
+_own = [os.path.dirname(__file__) + "/"]  # pathlib takes 10 ms to import
 
 
 class _Running(threading.local):

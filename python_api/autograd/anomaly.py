@@ -9,7 +9,7 @@ from python_api.autograd.grad_mode import ThreadMode
 
 __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
 
-anomaly.skip(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120  pathlib takes 10 ms to import
+anomaly.skip(os.path.dirname(os.path.dirname(__file__)))  # pathlib takes 10 ms to import
 
 
 def detect_anomaly(check_nan: bool = True) -> ThreadMode:
