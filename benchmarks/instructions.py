@@ -29,6 +29,8 @@ from works import WORKS
 PATHS = {
     "tanh_": (500, 2500), "multiply_": (500, 2500), "add": (500, 2500), "add_recorded": (500, 2500), "scale_recorded": (500, 2500),
     "getitem": (500, 2500), "setitem": (500, 2500), "sum": (500, 2500), "program_1": (300, 800), "sgd_step": (50, 150), "march_200": (3, 7),
+    "matmul_4": (500, 2500), "matmul_4_backward": (300, 800), "inv_4": (500, 2500), "inv_4_backward": (300, 800),
+    "solve_4_backward": (300, 800),
 }
 ALLOWED = 1.03
 

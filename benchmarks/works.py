@@ -36,6 +36,19 @@ SMALL = "x = tensor(random.random((2, 3), dtype='float32')); y = tensor(np.ones(
 RECORDED = "a = tensor(random.random((2, 3), dtype='float32'), True); y = tensor(np.ones((2, 3), 'float32'))"
 
 
+
+# A regular 4x4 matrix of doubles, another and a vector; what to give to backward.
+MATRICES = ("a = tensor(np.eye(4) * 4 + random.random((4, 4)), True); b = tensor(random.random((4, 4)), True); "
+            "v = tensor(random.random(4), True); g = tensor(np.ones((4, 4))); h = tensor(np.ones(4))")
+
+
+def matrices(key: str, title: str, run: str, numpy: str, gradient: str) -> tuple[Work, Work]:
+    """Forward recorded, and forward and backward; NumPy has its own call to say for both."""
+    return (Work(key, f"{title}, 4×4 float64, recorded", Code(MATRICES, run), {"NumPy": numpy}, group="matrices"),
+            Work(f"{key}_backward", f"{title}, 4×4 float64, forward and backward", Code(MATRICES, f"({run}).backward({gradient})"),
+                 {"NumPy": numpy}, group="matrices"))
+
+
 def march(steps: int, width: int, title: str, group: str, key: str = "") -> Work:
     setup = f"v = tensor(random.random({width}), True)"
     in_place = f"programs.march_in_place(lib, v, {steps}, dtype='float64')"
@@ -63,6 +76,10 @@ WORKS: tuple[Work, ...] = (
     Work("setitem", "`x[1] = row`", Code(SMALL + "; row = tensor(np.ones(3, 'float32'))", "x[1] = row"), {"NumPy": "x[1] = row"}),
     Work("sum", "`x.sum()`", Code(SMALL, "x.sum()"), {"NumPy": "x.sum()"}),
     Work("matmul_8", "`m @ m`, 8×8 float32", Code("m = tensor(random.random((8, 8), dtype='float32'))", "m @ m"), {"NumPy": "m @ m"}),
+    *matrices("matmul_4", "`a @ b`", "a @ b", "a @ b", "g"),
+    *matrices("inv_4", "`inv(a)`", "lib.linalg.inv(a)", "np.linalg.inv(a)", "g"),
+    *matrices("solve_4", "`solve(a, v)`", "lib.linalg.solve(a, v)", "np.linalg.solve(a, v)", "h"),
+    *matrices("det_4", "`det(a)`", "lib.linalg.det(a)", "np.linalg.det(a)", ""),
     Work("program_1", "`b = a*2; c = b**2; d = c.exp_(); d.sum().backward()`",
          Code(RECORDED, "b = a * 2; c = b**2; d = c.exp_(); d.sum().backward(); forget(a)"), readme="first program, forward and backward"),
     Work("chain_400", "chain of 400 recorded operators, backward", Code(RECORDED, "programs.chain(a, 400); forget(a)"), group="program"),

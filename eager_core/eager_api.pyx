@@ -29,7 +29,7 @@ from eager_core.watched_call cimport note_tensor
 # The rules register themselves when their modules are imported.
 from eager_core import rules_index  # no-cython-lint
 from eager_core._generated import gradients  # no-cython-lint
-from eager_core import rules_array, rules_elementwise, rules_matmul, rules_pick, rules_reduction, rules_view  # no-cython-lint
+from eager_core import rules_array, rules_elementwise, rules_linalg, rules_matmul, rules_pick, rules_reduction, rules_view  # no-cython-lint
 from eager_core.engine cimport backward_of
 
 cdef extern from *:

@@ -16,6 +16,8 @@ cdef int sum_backward(GradNode node, PyObject **grads, PyObject **results) excep
 cdef int mean_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1
+cdef int inverse_backward(GradNode node, PyObject **grads, PyObject **results) except -1
+cdef int solve_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int pick_in_rows_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int concat_backward(GradNode node, PyObject **grads, PyObject **results) except -1
 cdef int stack_backward(GradNode node, PyObject **grads, PyObject **results) except -1

@@ -4,12 +4,16 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from eager_core.gradient_helpers import core as helpers
-from eager_core._generated.op_ids cimport OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_POW, OP_PUT_IN_ROWS, OP_SQUARE_GRAD, OP_UNREDUCE
+from eager_core.gradient_helpers import linalg as linalg_helpers
+from eager_core._generated.op_ids cimport (
+    OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_NEG, OP_POW, OP_PUT_IN_ROWS, OP_SOLVE, OP_SQUARE_GRAD, OP_UNREDUCE,
+)
 from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, numpy_dtype
-from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function, reuse_2, reuse_number
-from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list
+from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function, reuse_1, reuse_2, reuse_number
+from eager_core.grad_mode cimport grad_enabled
+from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list, strided_layout
 from eager_core.op cimport OpCall, begin_call, op_row
-from eager_core.tensor cimport adopt_array, number_tensor
+from eager_core.tensor cimport adopt_array, alias, number_tensor
 from eager_core.tensor_wrapper cimport recover
 
 
@@ -100,23 +104,62 @@ cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) excep
 
 
 cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
-    """attrs: transpose_x, transpose_y. Two matrices are the hot case; vectors and stacks are brought into that form by a helper."""
+    """attrs: transpose_x, transpose_y. A helper brings vectors into the form of matrices; the engine sums what was broadcast."""
     cdef TensorBase g = <TensorBase>grads[0], x = None, y = None
     cdef bint tx = node.attrs[0].i, ty = node.attrs[1].i
+    cdef int x_ndim, y_ndim
     if node.next_0 is not None:
         y = conj(recover(node, 1))
     if node.next_1 is not None:
         x = conj(recover(node, 0))
-    if g.layout.ndim == 2 and (x is None or x.layout.ndim == 2) and (y is None or y.layout.ndim == 2):
+    x_ndim = x.layout.ndim if x is not None else node.next_0.output_layout(node.slot_0).ndim
+    y_ndim = y.layout.ndim if y is not None else node.next_1.output_layout(node.slot_1).ndim
+    if x_ndim >= 2 and y_ndim >= 2:
         if y is not None:
             give(results, 0, call_ints(OP_MATMUL, y, g, ty, True) if tx else call_ints(OP_MATMUL, g, y, False, not ty))
         if x is not None:
             give(results, 1, call_ints(OP_MATMUL, g, x, True, tx) if ty else call_ints(OP_MATMUL, x, g, not tx, False))
         return 0
     if y is not None:
-        give(results, 0, helpers.matmul_grad_x(g, y, node.next_0.output_layout(node.slot_0).ndim, tx, ty))
+        give(results, 0, helpers.matmul_grad_x(g, y, x_ndim, tx, ty))
     if x is not None:
-        give(results, 1, helpers.matmul_grad_y(g, x, node.next_1.output_layout(node.slot_1).ndim, tx, ty))
+        give(results, 1, helpers.matmul_grad_y(g, x, y_ndim, tx, ty))
+    return 0
+
+
+cdef int inverse_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    """-out^H grad out^H."""
+    cdef TensorBase out = conj(recover(node, 0)), left
+    left = call_ints(OP_MATMUL, out, <TensorBase>grads[0], True, False)
+    return give(results, 0, call_ints(OP_MATMUL, reuse_1(OP_NEG, left, 1), out, False, True))
+
+
+cdef TensorBase _transposed_constant(TensorBase t):
+    """For a pass that records nothing: t^T over the same memory."""
+    return alias(t, strided_layout(2, [t.layout.dims[1], t.layout.dims[0]], [t.layout.strides[1], t.layout.strides[0]]), t.data)
+
+
+cdef TensorBase _one_column(TensorBase t):
+    """The same of a vector, as a matrix of one column."""
+    return alias(t, strided_layout(2, [t.layout.dims[0], 1], [t.layout.strides[0], 1]), t.data) if t.layout.ndim == 1 else t
+
+
+cdef int solve_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+    """attrs: left. A matrix and a pass that records nothing are the hot case: grad_y = x^-H grad, grad_x = -grad_y out^H."""
+    cdef TensorBase g = <TensorBase>grads[0], x = recover(node, 0), solution
+    cdef Layout shape = <Layout>node.saved[2].layout
+    if grad_enabled() or x.layout.ndim != 2 or shape.ndim > 2 or not node.attrs[0].i:
+        if node.next_0 is not None:
+            give(results, 0, linalg_helpers.solve_grad_x(g, x, shape_of(node, 2), recover(node, 1), node.attrs[0].i != 0))
+        if node.next_1 is not None:
+            give(results, 1, linalg_helpers.solve_grad_y(g, x, shape_of(node, 2), node.attrs[0].i != 0))
+        return 0
+    solution = call_ints(OP_SOLVE, _transposed_constant(conj(x)), g, True, 0)
+    if node.next_0 is not None:
+        x = call_ints(OP_MATMUL, _one_column(solution), _one_column(conj(recover(node, 1))), False, True)
+        give(results, 0, reuse_1(OP_NEG, x, 1))
+    if node.next_1 is not None:
+        give(results, 1, solution)
     return 0
 
 

@@ -24,6 +24,17 @@ cdef extern from "kernels/kernels.h":
     ctypedef void (*eager_rows)(const void *a, const void *b, void *out, Py_ssize_t rows, Py_ssize_t n) noexcept nogil
     eager_rows eager_row_loop(int kernel, int dtype) noexcept nogil
     eager_rows eager_pick_loop(int put, int dtype) noexcept nogil
+    enum:
+        EAGER_SMALL_MATRIX
+        EAGER_SMALL_SOLVE, EAGER_SMALL_INVERSE, EAGER_SMALL_DET, EAGER_SMALL_SLOGDET, EAGER_SMALL_COFACTOR, EAGER_SMALL_CHOLESKY
+        EAGER_SMALL_UPPER, EAGER_SMALL_LOWER, EAGER_SMALL_UNIT_UPPER, EAGER_SMALL_UNIT_LOWER
+    ctypedef struct eager_matrices:
+        char *data
+        Py_ssize_t step, row, column
+    ctypedef int (*eager_small)(const eager_matrices *x, const eager_matrices *y, const eager_matrices *out, Py_ssize_t count, int n,
+                                int k) noexcept nogil
+    eager_small eager_small_kernel(int kernel, int dtype) noexcept nogil
+    eager_loop eager_small_matmul(int dtype) noexcept nogil
 
 cdef extern from "op.h":
     enum:
@@ -32,7 +43,7 @@ cdef extern from "op.h":
         PARAM_AXES, PARAM_DTYPE, PARAM_NUMBER, PARAM_OBJECT, PARAM_IGNORED
         FAMILY_UNARY, FAMILY_BINARY, FAMILY_TERNARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_REDUCTION, FAMILY_UNREDUCE
         FAMILY_MATMUL, FAMILY_ROWS, FAMILY_PICK, FAMILY_PUT, FAMILY_CAST, FAMILY_VIEW, FAMILY_GETITEM, FAMILY_SETITEM
-        FAMILY_ARRAY, FAMILY_BROADCAST, FAMILY_NODE, FAMILIES
+        FAMILY_ARRAY, FAMILY_BROADCAST, FAMILY_LINALG, FAMILY_NODE, FAMILIES
         RESULT_SAME, RESULT_FLOAT, RESULT_BOOL, RESULT_REAL, RESULT_LOGICAL, RESULT_WHOLE
     ctypedef struct eager_param:
         const char *name

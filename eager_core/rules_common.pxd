@@ -25,3 +25,5 @@ cdef int keep_python(OpCall *c, object function) except -1              # JOB_PY
 cdef bint may_share(TensorBase a, TensorBase b) noexcept                # may an element of a be one of b?
 cdef bint same_elements(TensorBase a, TensorBase b) noexcept            # same memory in the same order
 cdef int axis_of(OpCall *c, Py_ssize_t axis, int ndim, str name) except -1
+# From one matrix of a stack to the next, in bytes, where that is one number for the whole (broadcast) batch; else regular becomes False.
+cdef Py_ssize_t batch_step(TensorBase t, int batch_ndim, Py_ssize_t batch, bint *regular) noexcept

@@ -240,3 +240,22 @@ cdef int axis_of(OpCall *c, Py_ssize_t axis, int ndim, str name) except -1:
         raise AxisError(f"(OutOfRange) {op_name(c)}(): {name} {axis} is out of range for a tensor of {ndim} axes; "
                         f"expected {-bound} to {bound - 1}")
     return axis + bound if axis < 0 else axis
+
+
+cdef Py_ssize_t batch_step(TensorBase t, int batch_ndim, Py_ssize_t batch, bint *regular) noexcept:
+    """Bytes from one matrix of the stack to the next, if one number tells it for the whole (broadcast) batch."""
+    cdef Layout layout = t.layout
+    cdef Py_ssize_t own = 1
+    cdef int i
+    for i in range(batch_ndim):
+        own *= layout.dims[i]
+    if own == 1:
+        return 0
+    if own != batch:
+        regular[0] = False
+        return 0
+    for i in range(batch_ndim - 1):
+        if layout.strides[i] != layout.strides[i + 1] * layout.dims[i + 1]:
+            regular[0] = False
+            return 0
+    return layout.strides[batch_ndim - 1] * DTYPES[t.dtype].itemsize

@@ -1,10 +1,14 @@
-"""Rule of matmul: NumPy's gufunc loop (and so its BLAS), called on raw memory."""
+"""Rule of matmul: NumPy's gufunc loop (and so its BLAS), called on raw memory; our own loop for small matrices."""
+from cpython.object cimport PyObject
+
 from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport invalid_argument
 from eager_core.kernel_tables cimport ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, shape_text
-from eager_core.op cimport FAMILY_MATMUL, JOB_GUFUNC, OpCall, op_name, register_rule
-from eager_core.rules_common cimport Kernel, find_kernel, keep_python, operand, promoted, result, writable
+from eager_core.op cimport (
+    EAGER_SMALL_MATRIX, FAMILY_MATMUL, JOB_GUFUNC, OpCall, eager_loop, eager_small_matmul, op_name, register_rule,
+)
+from eager_core.rules_common cimport Kernel, batch_step, find_kernel, keep_python, operand, promoted, result, writable
 from eager_core.tensor cimport TensorBase, as_array
 
 
@@ -39,23 +43,14 @@ cdef Side _side(TensorBase t, bint transposed, bint left) noexcept:
     return side
 
 
-cdef Py_ssize_t _batch_step(TensorBase t, int batch_ndim, Py_ssize_t batch, bint *regular) noexcept:
-    """Bytes from one matrix of the stack to the next, if one number tells it for the whole (broadcast) batch."""
-    cdef Layout layout = t.layout
-    cdef Py_ssize_t own = 1
-    cdef int i
-    for i in range(batch_ndim):
-        own *= layout.dims[i]
-    if own == 1:
-        return 0
-    if own != batch:
-        regular[0] = False
-        return 0
-    for i in range(batch_ndim - 1):
-        if layout.strides[i] != layout.strides[i + 1] * layout.dims[i + 1]:
-            regular[0] = False
-            return 0
-    return layout.strides[batch_ndim - 1] * DTYPES[t.dtype].itemsize
+cdef inline Layout _layout(int n, const Py_ssize_t *dims, Layout x, Layout y):
+    """Of the result; that of an operand if it is the same: a layout shared costs nothing, and is found equal at once."""
+    if n == 2:
+        if x.ndim == 2 and x.contiguous and x.dims[0] == dims[0] and x.dims[1] == dims[1]:
+            return x
+        if y.ndim == 2 and y.contiguous and y.dims[0] == dims[0] and y.dims[1] == dims[1]:
+            return y
+    return contiguous_layout(n, dims)
 
 
 cdef int rule_matmul(OpCall *c) except -1:
@@ -64,6 +59,7 @@ cdef int rule_matmul(OpCall *c) except -1:
     cdef int dtype = promoted(c), n = 0, i, batch_ndim
     cdef Side left, right
     cdef Kernel kernel
+    cdef eager_loop small
     cdef Py_ssize_t[9] dims
     cdef Py_ssize_t from_x, from_y, batch = 1
     cdef bint regular = True
@@ -91,15 +87,25 @@ cdef int rule_matmul(OpCall *c) except -1:
         dims[n] = right.columns
         n += 1
     kernel = find_kernel(c, dtype)
-    result(c, contiguous_layout(n, dims), dtype)
+    result(c, _layout(n, dims, x.layout, y.layout), dtype)
     out = writable(c)
     x = operand(c, 0, dtype)
     y = operand(c, 1, dtype)
-    left = _side(x, c.attrs[0].i, True)
-    right = _side(y, c.attrs[1].i, False)
-    c.job.steps[0] = _batch_step(x, left.batch_ndim, batch, &regular)
-    c.job.steps[1] = _batch_step(y, right.batch_ndim, batch, &regular)
-    if kernel.call == NULL or not regular:
+    if <PyObject *>x != c.x[0]:
+        left = _side(x, c.attrs[0].i, True)
+    if <PyObject *>y != c.x[1]:
+        right = _side(y, c.attrs[1].i, False)
+    c.job.steps[0] = c.job.steps[1] = 0
+    if batch != 1:
+        c.job.steps[0] = batch_step(x, left.batch_ndim, batch, &regular)
+        c.job.steps[1] = batch_step(y, right.batch_ndim, batch, &regular)
+    if not regular:
+        return _by_numpy(c, x, y, out)
+    if left.rows <= EAGER_SMALL_MATRIX and 0 < left.columns <= EAGER_SMALL_MATRIX and right.columns <= EAGER_SMALL_MATRIX:
+        small = eager_small_matmul(dtype)
+        if small != NULL:
+            kernel.call = small
+    if kernel.call == NULL:
         return _by_numpy(c, x, y, out)
     c.job.kind = JOB_GUFUNC
     c.job.loop = kernel.call

@@ -2,14 +2,16 @@
 
 ``import python_api as paddle`` runs programs written for PaddlePaddle's eager mode.
 """
+import importlib
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 
 from eager_core import Tensor
 from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
 from python_api import applying as _applying  # noqa: F401  attaches its methods
-from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, profiler, statistics, utils
+from python_api import autograd, elementwise, indexing, linalg, manipulation, nn, statistics, utils
 from python_api import conversion as _conversion  # noqa: F401  attaches its methods
 from python_api.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from python_api.creation import (
@@ -95,6 +97,20 @@ from python_api.profiler import set_vlog_level
 from python_api.sampling import bernoulli, binomial, log_normal, multinomial, poisson, standard_gamma
 from python_api.sharing import from_dlpack, from_numpy, to_dlpack
 from python_api.statistics import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from python_api import profiler
+else:
+
+    def __getattr__(name):
+        """Import what few programs need when it is first asked for."""
+        if name == "profiler":
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
 
 __version__ = "0.1.0"
 newaxis = None

@@ -8,7 +8,6 @@ import functools
 import inspect
 import itertools
 import math
-import string
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,6 +35,8 @@ from eager_core.gradient_helpers import OPS
 from eager_core.gradient_helpers.linalg import adjoint, diagonal_of, rows, transposed, triangle
 from python_api.composite import composite
 from python_api.framework import check_constant
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -627,10 +628,10 @@ def _einsum_labels(equation: str, operands: Sequence[Tensor]) -> tuple[list[str]
     parts = given.split(",")
     if len(parts) != len(operands):
         raise _fail("einsum", f"'{equation}' has {len(parts)} operands, but {len(operands)} were given")
-    free = [c for c in string.ascii_letters[::-1] if c not in text]
+    free = [c for c in LETTERS[::-1] if c not in text]
     hidden = [t.ndim - len(p.replace("...", "")) for p, t in zip(parts, operands, strict=True)]
     for part, count in zip(parts, hidden, strict=True):
-        if not all(c in string.ascii_letters for c in part.replace("...", "", 1)) or count < 0 or (count > 0 and "..." not in part):
+        if not all(c in LETTERS for c in part.replace("...", "", 1)) or count < 0 or (count > 0 and "..." not in part):
             raise _fail("einsum", f"the labels '{part}' do not fit a tensor of {count + len(part.replace('...', ''))} axes")
     most = max((h for h, p in zip(hidden, parts, strict=True) if "..." in p), default=0)
     dots = "".join(free[:most])

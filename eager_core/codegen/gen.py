@@ -10,7 +10,7 @@ from .model import KINDS, Op, default_number
 from .table import OPS
 
 BANNER = "Made from eager_core/codegen/table. Do not edit."
-ARRAY_FAMILIES = ("array", "broadcast")
+ARRAY_FAMILIES = ("array", "broadcast", "linalg")
 UFUNC_FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "matmul")
 
 

@@ -12,7 +12,7 @@ KINDS = {
 }
 TENSOR_KINDS = ("tensor", "operand", "tensors", "optional")
 FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "unreduce", "matmul", "rows", "cast", "pick", "put", "view",
-            "getitem", "setitem", "array", "broadcast", "node")
+            "getitem", "setitem", "array", "broadcast", "linalg", "node")
 DTYPE_RULES = ("same", "float", "bool", "real", "logical", "whole")
 
 

@@ -56,7 +56,7 @@ def _dtype_text(op: Op) -> str:
         return FLOATING
     if op.family in ("binary", "ternary", "matmul", "broadcast") or op.takes_list:
         return DTYPE_RULES[op.dtypes].replace("that of the input", "that to which the inputs are promoted")
-    if op.family == "array" and len(op.tensors) > 1:
+    if op.family in ("array", "linalg") and len(op.tensors) > 1:
         return f"that of {op.tensors[0].name}"
     return DTYPE_RULES[op.dtypes]
 

@@ -114,11 +114,6 @@ def _solve_triangular(t: Tensor, b: Tensor, upper: bool, name: str, adjoint_of: 
 
 # ---- systems of equations --------------------------------------------------------------------------------------------------------------
 
-def inverse_grad(grad: Tensor, out: Tensor) -> Tensor:
-    h = adjoint(out)
-    return -h.matmul(grad).matmul(h)
-
-
 def _is_vector(x_shape: list[int], y_shape: tuple[int, ...], left: bool) -> bool:
     return left and (len(y_shape) == 1 or list(y_shape) == x_shape[:-1])
 

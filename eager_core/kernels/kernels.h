@@ -62,6 +62,22 @@ eager_rows eager_row_loop(int kernel, int dtype);
 /* Element b[r] of row r of a; or, `put`, zeros with a[r] there. b: int64. NULL: no loop for this dtype. */
 eager_rows eager_pick_loop(int put, int dtype);
 
+/* Matrices of at most EAGER_SMALL_MATRIX rows and columns, where the set-up of BLAS and LAPACK would cost more than the work. */
+#define EAGER_SMALL_MATRIX 8
+/* A stack of matrix products, in the signature of NumPy's gufunc loop; the rows of the result lie without gaps. NULL: no loop. */
+eager_loop eager_small_matmul(int dtype);
+/* A stack of matrices; steps in bytes. */
+typedef struct { char *data; intptr_t step, row, column; } eager_matrices;
+/* `count` times: x is n x n; y, or NULL, is n x k, and so is the result of solving. 1: something is singular, to rounding, or not finite,
+ * and out is undefined. */
+typedef int (*eager_small)(const eager_matrices *x, const eager_matrices *y, const eager_matrices *out, intptr_t count, int n, int k);
+enum eager_small_kernel {
+    EAGER_SMALL_SOLVE, EAGER_SMALL_INVERSE, EAGER_SMALL_DET, EAGER_SMALL_SLOGDET, EAGER_SMALL_COFACTOR, EAGER_SMALL_CHOLESKY,
+    EAGER_SMALL_UPPER, EAGER_SMALL_LOWER, EAGER_SMALL_UNIT_UPPER, EAGER_SMALL_UNIT_LOWER, /* triangular systems */
+    EAGER_SMALL_KERNELS
+};
+eager_small eager_small_kernel(int kernel, int dtype);
+
 /* Write stamps (S5.13): one uint32 per granule of `granule` bytes of a storage. An element region is given by the byte offset of its
  * first element, the element size and byte strides. */
 typedef struct { intptr_t offset; int itemsize; int ndim; const intptr_t *shape; const intptr_t *strides; /* in elements */ } eager_region;

@@ -22,6 +22,18 @@ typedef struct { double re, im; } eager_c128;
 #define EAGER_INDEPENDENT
 #endif
 
+/* Code that is compiled again for each constant argument, and code that is not. */
+#if defined(__GNUC__)
+#define EAGER_SPECIALISED static inline __attribute__((always_inline))
+#else
+#define EAGER_SPECIALISED static inline
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define EAGER_SHARED static __attribute__((noinline, optimize("O2"))) /* small: -O3 would unroll it */
+#else
+#define EAGER_SHARED static
+#endif
+
 #define EAGER_SIZE(T) ((intptr_t)sizeof(T))
 
 /* exp(x) for x <= 0 (or NaN) in float32, within 1 ulp, subnormal results too.  Plain arithmetic that compilers vectorise, hence no

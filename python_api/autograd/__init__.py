@@ -1,5 +1,7 @@
 """Gradients: backward and `grad`, grad modes, functions with a backward of their own, and what is kept for backward."""
-from python_api.autograd import graph
+import importlib
+from typing import TYPE_CHECKING
+
 from python_api.autograd.anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from python_api.autograd.backward import backward, grad
 from python_api.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -11,6 +13,20 @@ from python_api.autograd.mutation import (
 from python_api.autograd.py_layer import PyLayer, PyLayerContext
 from python_api.autograd.recompute import checkpoint
 from python_api.autograd.saved_tensors import saved_tensors_hooks
+
+if TYPE_CHECKING:
+    from python_api.autograd import graph
+else:
+
+    def __getattr__(name):
+        """Import what few programs need when it is first asked for."""
+        if name == "graph":
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "PyLayer",

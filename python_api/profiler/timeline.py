@@ -4,7 +4,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from python_api.profiler.averages import nbytes_text, time_text
 
@@ -17,6 +16,11 @@ WIDTH, HEIGHT = 960, 360
 LEFT, RIGHT, TOP, BOTTOM = 80, 20, 40, 60
 COLUMNS = 2000  # of pixels and less: more levels than that are drawn as the highest of their column
 COLOURS = {"operator": "#4a7fb5", "node": "#b5654a", "user": "#8a8a8a"}
+
+
+def escape(text: str) -> str:
+    """For XML; the standard library's comes with an HTTP client, which takes 50 ms to import."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def write_timeline(prof: profile, path: str | os.PathLike[str]) -> None:

@@ -6,22 +6,23 @@ from .builders import COMPLEX, NAME, REAL, UNARY
 
 
 def decomposition(name: str, signature: str, doc: str, kernel: str, results: tuple[str, ...], grad: dict[str, str], formula: str,
-                  public: bool = True, inputs: tuple[str, ...] = ("X",), result: str = "") -> Op:
-    return Op(name, "array", signature, doc, kernel="linalg." + kernel, results=results, inputs=inputs, grad=grad, formula=formula,
+                  public: bool = True, inputs: tuple[str, ...] = ("X",), result: str = "", family: str = "array") -> Op:
+    return Op(name, family, signature, doc, kernel="linalg." + kernel, results=results, inputs=inputs, grad=grad, formula=formula,
               public=public, method=public, result=result)
 
 
 OPS: tuple[Op, ...] = (
     # ---- systems of equations -----------------------------------------------------------------------------------------------------------
-    Op("inverse", "array", UNARY, "Inverses of square matrices. A singular matrix is an error.", kernel="linalg.inverse",
-       inputs=("Input",), results=("Output",), grad={"x": "linalg.inverse_grad(grad, out)"},
+    Op("inverse", "linalg", UNARY, "Inverses of square matrices. A singular matrix is an error.", kernel="linalg.inverse",
+       inputs=("Input",), results=("Output",), grad="inverse_backward", saves=("out",),
        formula="-out^H grad out^H (Giles 2008, 2.2.3)"),
-    Op("solve", "array", "x: tensor, y: tensor, left: bool = True" + NAME,
+    Op("solve", "linalg", "x: tensor, y: tensor, left: bool = True" + NAME,
        "Solution of x out = y, or of out x = y if left is False. y is a vector if it has one axis, or the shape of x without the last.",
        kernel="linalg.solve", inputs=("X", "Y"),
-       grad={"x": "linalg.solve_grad_x(grad, x, y.meta, out, left)", "y": "linalg.solve_grad_y(grad, x, y.meta, left)"},
+       grad="solve_backward", saves=("x", "out for x", "y.meta"),
        formula="-(x^-H grad) out^H; x^-H grad (Giles 2008, 2.3.1)"),
-    Op("triangular_solve", "array", "x: tensor, y: tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False" + NAME,
+    Op("triangular_solve", "linalg",
+       "x: tensor, y: tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False" + NAME,
        "Solution of x out = y (x^T out = y if transpose) where only one triangle of x is read.", kernel="linalg.triangular_solve",
        inputs=("X", "Y"),
        grad={"x": "linalg.triangular_grad_x(grad, x, out, upper, transpose, unitriangular)",
@@ -30,7 +31,7 @@ OPS: tuple[Op, ...] = (
     decomposition("cholesky", "x: tensor, upper: bool = False" + NAME,
                   "Lower L with x = L L^H (upper: U^H U) of Hermitian positive definite matrices, of which one triangle is read.",
                   "cholesky", ("Out",), {"x": "linalg.cholesky_grad(grad, out, upper)"},
-                  "sym(L^-H Phi(L^H grad) L^-1), Hermitian (Murray 2016, eq. 10)"),
+                  "sym(L^-H Phi(L^H grad) L^-1), Hermitian (Murray 2016, eq. 10)", family="linalg"),
     Op("pinv", "array", "x: tensor, rcond: float = 1e-15, hermitian: bool = False" + NAME, "Pseudo-inverses of matrices (Moore, Penrose). "
        "Singular values below rcond times the largest count as zero; the gradient is that along matrices of the same rank.",
        kernel="linalg.pinv", grad={"x": "linalg.pinv_grad(grad, x, out, hermitian)"},
@@ -41,16 +42,16 @@ OPS: tuple[Op, ...] = (
                   {"x": "linalg.lstsq_grad_x(grad, x, y, out, rcond)", "y": "linalg.lstsq_grad_y(grad, x, y.meta, rcond)"},
                   "as of pinv(x) y (Golub & Pereyra 1973)", public=False, inputs=("X", "Y")),
     # ---- determinants -------------------------------------------------------------------------------------------------------------------
-    Op("det", "array", UNARY, "Determinants of square matrices; the gradient is that of a polynomial, also at singular matrices.",
+    Op("det", "linalg", UNARY, "Determinants of square matrices; the gradient is that of a polynomial, also at singular matrices.",
        kernel="linalg.det", lowlevel="determinant", inputs=("Input",), grad={"x": "linalg.det_grad(grad, x)"},
        formula="grad conj(cofactor(x)) (Giles 2008, 2.2.4)"),
-    Op("cofactor", "array", UNARY, "Matrices of cofactors, det(x) x^-T where x is regular.", kernel="linalg.cofactor", public=False,
+    Op("cofactor", "linalg", UNARY, "Matrices of cofactors, det(x) x^-T where x is regular.", kernel="linalg.cofactor", public=False,
        method=False, grad={"x": "linalg.cofactor_grad(grad, x)"}, formula="conj(Hessian of det) grad"),
     Op("cofactor_slope", "array", "v: tensor, x: tensor", "Change of the cofactors of x along v.", kernel="linalg.cofactor_slope",
        public=False, method=False, inputs=("V", "X"),
        grad={"v": "linalg.cofactor_slope_grad(grad, x)", "x": "linalg.third_derivative_of_det(grad)"},
        formula="conj(Hessian of det) grad; none"),
-    Op("slogdet", "array", UNARY, "Sign and logarithm of the absolute value of determinants, stacked along a new first axis.",
+    Op("slogdet", "linalg", UNARY, "Sign and logarithm of the absolute value of determinants, stacked along a new first axis.",
        kernel="linalg.slogdet", lowlevel="slogdeterminant", inputs=("Input",), grad={"x": "linalg.slogdet_grad(grad, x, out)"},
        formula="grad[1] x^-H (Giles 2008, 2.2.4)"),
     # ---- decompositions -----------------------------------------------------------------------------------------------------------------
