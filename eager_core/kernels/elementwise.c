@@ -76,6 +76,8 @@
 /* exp of -|x| never overflows; 1/(1+e) and e/(1+e) are the two halves.  Not 1 - 1/(1+e): that loses the left tail. */
 UNARY(sigmoid_float32, float, NO_DATA, const float e = eager_exp_negative(-fabsf(x)); y = (x < 0 ? e : 1.0f) / (1.0f + e);)
 UNARY(sigmoid_float64, double, NO_DATA, const double e = exp(-fabs(x)); y = (x < 0 ? e : 1.0) / (1.0 + e);)
+UNARY(erf_float32, float, NO_DATA, y = erff(x);)
+UNARY(erf_float64, double, NO_DATA, y = erf(x);)
 UNARY(rsqrt_float32, float, NO_DATA, y = 1.0f / sqrtf(x);)
 UNARY(rsqrt_float64, double, NO_DATA, y = 1.0 / sqrt(x);)
 
@@ -174,6 +176,7 @@ WHERE(where_128, bits128)
     [EAGER_INT32] = NAME##_int32, [EAGER_UINT32] = NAME##_uint32, [EAGER_INT64] = NAME##_int64, [EAGER_UINT64] = NAME##_uint64
 static const eager_loop loops[EAGER_KERNELS][EAGER_DTYPES] = {
     [EAGER_SIGMOID] = { FLOATS(sigmoid) },
+    [EAGER_ERF] = { FLOATS(erf) },
     [EAGER_RELU] = { INTEGERS(relu), FLOATS(relu) },
     [EAGER_RSQRT] = { FLOATS(rsqrt) },
     [EAGER_SCALE] = { INTEGERS(scale), FLOATS(scale), COMPLEXES(scale) },
@@ -193,4 +196,10 @@ static const eager_loop loops[EAGER_KERNELS][EAGER_DTYPES] = {
     },
 };
 
-eager_loop eager_own_loop(int kernel, int dtype) { return loops[kernel][dtype]; }
+eager_loop eager_own_loop(int kernel, int dtype)
+{
+    eager_loop vector = NULL;
+    if (kernel == EAGER_SIGMOID || kernel == EAGER_ERF)
+        vector = eager_vector_loop(kernel == EAGER_ERF ? EAGER_VECTOR_ERF : EAGER_VECTOR_SIGMOID, dtype);
+    return vector ? vector : loops[kernel][dtype];
+}

@@ -41,7 +41,7 @@ eager_loop eager_cast_loop(int from, int to);
 /* Our own loops; NULL where a dtype has none. */
 enum eager_kernel {
     /* unary */
-    EAGER_SIGMOID, EAGER_RELU, EAGER_RSQRT, EAGER_SCALE,
+    EAGER_SIGMOID, EAGER_ERF, EAGER_RELU, EAGER_RSQRT, EAGER_SCALE,
     /* fused gradients: (saved, gradient) -> gradient */
     EAGER_TANH_GRAD, EAGER_SIGMOID_GRAD, EAGER_RELU_GRAD, EAGER_RSQRT_GRAD, EAGER_SQRT_GRAD, EAGER_RECIPROCAL_GRAD, EAGER_SQUARE_GRAD,
     /* ternary */
@@ -49,6 +49,13 @@ enum eager_kernel {
     EAGER_KERNELS
 };
 eager_loop eager_own_loop(int kernel, int dtype);
+
+/* Functions in vector code for this processor; NULL where there is none: NumPy's loop, or the one above, does it then. */
+enum eager_vector_function {
+    EAGER_VECTOR_SIN, EAGER_VECTOR_COS, EAGER_VECTOR_TANH, EAGER_VECTOR_SIGMOID, EAGER_VECTOR_ERF, EAGER_VECTOR_FUNCTIONS
+};
+eager_loop eager_vector_loop(int function, int dtype);
+eager_loop eager_vector_loop_up_to(int level, int function, int dtype); /* 1: AVX2, 2: AVX-512 if there is one */
 
 /* `data` of EAGER_SCALE: x * scale + bias, or (x + bias) * scale. Integer dtypes use the int64 members. */
 typedef struct { double scale, bias; int64_t iscale, ibias; int bias_after_scale; } eager_scale_data;

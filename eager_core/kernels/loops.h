@@ -37,7 +37,8 @@ typedef struct { double re, im; } eager_c128;
 #define EAGER_SIZE(T) ((intptr_t)sizeof(T))
 
 /* exp(x) for x <= 0 (or NaN) in float32, within 1 ulp, subnormal results too.  Plain arithmetic that compilers vectorise, hence no
- * conditions (they would become branches): half the time of a call of expf per element.  Cephes' polynomial on |r| <= ln(2)/2.
+ * conditions (they would become branches): half the time of a call of expf per element.  Polynomial on |r| <= ln(2)/2: EXP_SINGLE of
+ * tools/polynomials.py.
  * Needs float arithmetic in float (not x87). */
 static inline float eager_exp_negative(float x)
 {
@@ -48,12 +49,11 @@ static inline float eager_exp_negative(float x)
     memcpy(&bits, &whole, sizeof bits);
     whole -= shift;
     r = x - whole * 0.693359375f + whole * 2.12194440e-4f; /* ln(2) in two parts, the first exact when multiplied */
-    p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
+    p = 0x1.6d110a0000000p-10f;
+    p = p * r + 0x1.120b6e0000000p-7f;
+    p = p * r + 0x1.55551a0000000p-5f;
+    p = p * r + 0x1.5554dc0000000p-3f;
+    p = p * r + 0x1.0000000000000p-1f;
     p = p * (r * r) + r + 1.0f;
     /* Times 2^whole, as 2^(whole + 64) made from exponent bits and 2^-64: alone it could be too small for a normal float. */
     bits = (bits + (127u + 64u)) << 23;
