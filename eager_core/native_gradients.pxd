@@ -8,6 +8,8 @@ cdef int give(PyObject **results, int edge, TensorBase g) except -1
 cdef TensorBase conj(TensorBase t)                           # t itself unless it is complex
 cdef TensorBase saved_operand(GradNode node, int k)          # a saved tensor, or the Python number that stood in its place
 cdef TensorBase with_operand(int op, TensorBase left, GradNode node, int k, int spare)  # left op conj(operand k)
+# saved value k (first or second, conjugate or not) with another operand
+cdef TensorBase with_saved(int op, GradNode node, int k, bint first, bint conjugate, TensorBase other, int spare)
 cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot)       # zeros where none arrived
 cdef tuple shape_of(GradNode node, int k)
 cdef object object_of(GradNode node, int k)                  # attribute k, where it is a Python object

@@ -11,10 +11,12 @@ from eager_core._generated.op_ids cimport (
 from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, numpy_dtype
 from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function, reuse_1, reuse_2, reuse_number
 from eager_core.grad_mode cimport grad_enabled
+from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list, strided_layout
 from eager_core.op cimport OpCall, begin_call, op_row
 from eager_core.tensor cimport adopt_array, alias, number_tensor
 from eager_core.tensor_wrapper cimport recover
+from eager_core.unrecorded cimport unrecorded_saved
 
 
 cdef int give(PyObject **results, int edge, TensorBase g) except -1:
@@ -38,7 +40,20 @@ cdef TensorBase saved_operand(GradNode node, int k):
 cdef TensorBase with_operand(int op, TensorBase left, GradNode node, int k, int spare):
     if node.saved[k].layout == NULL and left.dtype < EAGER_COMPLEX64 and node.attrs[1].f == 0.0:
         return reuse_number(op, left, node.attrs[0].f, False, spare)
-    return reuse_2(op, left, conj(saved_operand(node, k)), spare, 0)
+    return with_saved(op, node, k, False, True, left, spare)
+
+
+cdef TensorBase with_saved(int op, GradNode node, int k, bint first, bint conjugate, TensorBase other, int spare):
+    """An operator of two operands, one of which was saved; that becomes no tensor unless it must."""
+    cdef TensorBase made
+    if not grad_enabled():
+        made = unrecorded_saved(op_row(op), node, k, first, other, spare)
+        if made is not None:
+            return made
+    made = conj(saved_operand(node, k)) if conjugate else saved_operand(node, k)
+    if first:
+        return reuse_2(op, made, other, 0, spare)
+    return reuse_2(op, other, made, spare, 0)
 
 
 cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot):

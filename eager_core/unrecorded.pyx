@@ -4,9 +4,10 @@ from libc.string cimport memcpy, memset
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_ADD
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64
 from eager_core.kernel_tables cimport Loop, ufunc_loop
+from eager_core.grad_node cimport SavedTensor
 from eager_core.layout cimport same_shape
 from eager_core.op cimport FAMILY_BINARY, FAMILY_UNARY, JOB_LOOP, Job, eager_cast_loop, eager_own_loop
-from eager_core.storage cimport Storage
+from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport alias, as_array, empty_tensor
 from eager_core.tracer cimport KEEP_GIL_BELOW, begin_plan, plan_constant, plan_memory, plan_tensor, run_job
 
@@ -68,6 +69,29 @@ cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x
     job.dims[0] = x.layout.numel
     _operand(&job, 0, x)
     _operand(&job, 1, y)
+    _operand(&job, 2, out)
+    run_job(&job)
+    return out
+
+
+cdef TensorBase unrecorded_saved(OpRow *row, GradNode node, int k, bint first, TensorBase other, int spare):
+    """Of a saved value, straight from its memory, and another operand."""
+    cdef SavedTensor *saved = &node.saved[k]
+    cdef Job job
+    cdef TensorBase out
+    cdef Storage _held_saved, _held = other.storage
+    if (row.family != FAMILY_BINARY or k >= node.n_saved or saved.storage == NULL or saved.dtype != other.dtype
+            or other.dtype >= EAGER_COMPLEX64 or not (<Layout>saved.layout).contiguous or not other.layout.contiguous
+            or not same_shape(<Layout>saved.layout, other.layout) or not _loop_of(row, other.dtype, &job)):
+        return None
+    _held_saved = <Storage>saved.storage
+    if not untouched(_held_saved, saved.version, saved.data, <Layout>saved.layout, DTYPES[saved.dtype].itemsize):
+        return None                              # an older value, or an error: the general way knows
+    out = other if spare and _reusable(other, spare) else empty_tensor(other.layout, other.dtype)
+    job.dims[0] = other.layout.numel
+    job.args[not first] = saved.data
+    job.steps[not first] = DTYPES[saved.dtype].itemsize
+    _operand(&job, first, other)
     _operand(&job, 2, out)
     run_job(&job)
     return out

@@ -87,6 +87,8 @@ HALF = log(2) / 2 * mpf("1.0001")
 FITS = [
     Fit("SIN", sine, mpf(0), EIGHTH**2, 5, lambda z, p: 1 + z * p),
     Fit("COS", cosine, mpf(0), EIGHTH**2, 5, lambda z, p: 1 - z / 2 + z**2 * p),
+    Fit("SIN_SHORT", sine, mpf(0), EIGHTH**2, 3, lambda z, p: 1 + z * p),
+    Fit("COS_SHORT", cosine, mpf(0), EIGHTH**2, 3, lambda z, p: 1 - z / 2 + z**2 * p),
     Fit("EXP", exponential, -HALF, HALF, 9, lambda r, p: 1 + r + r**2 * p),
     Fit("EXP_SHORT", exponential, -HALF, HALF, 5, lambda r, p: 1 + r + r**2 * p),
     Fit("EXP_SINGLE", exponential, -HALF, HALF, 4, lambda r, p: 1 + r + r**2 * p, single=True),

@@ -32,6 +32,7 @@ class Compiler:
         self.uses: list[int] = []
         self.used: list[int] = []                       # slots of the formula at hand
         self.edge = 0
+        self.inline = False                             # saved values are recovered in place: few calls come this way
         self.spare_gradient = "0"                       # references to it that are ours, if the formula at hand is its last reader
         self.modules: set[str] = set()                  # of gradient_helpers
         self.gradients_used: set[str] = set()
@@ -120,12 +121,18 @@ class Compiler:
                 k = self.slot(operand, False)
                 self.used = before              # with_operand recovers it by itself
                 return f"with_operand({op}, {left}, node, {k}, {self.spare(node.left)})"
+            if not self.is_number(node.left):
+                with_saved = self.with_saved(op, node.left, node.right)
+                if with_saved:
+                    return with_saved
             if self.is_number(node.left):
                 return f"reuse_number({op}, {self.tensor(node.right)}, {self.number(node.left)}, True, {self.spare(node.right)})"
             return (f"reuse_2({op}, {self.tensor(node.left)}, {self.tensor(node.right)}, {self.spare(node.left)}, "
                     f"{self.spare(node.right)})")
         if isinstance(node, ast.IfExp) and isinstance(node.test, ast.Name) and node.test.id == "real":
-            return f"({self.tensor(node.body)} if {self.gradient}.dtype < EAGER_COMPLEX64 else {self.tensor(node.orelse)})"
+            real, self.inline = self.tensor(node.body), True
+            rest, self.inline = self.tensor(node.orelse), False
+            return f"({real} if {self.gradient}.dtype < EAGER_COMPLEX64 else {rest})"
         if isinstance(node, ast.Call):
             return self.call(node)
         self.fail(f"cannot compile {ast.unparse(node)!r}")
@@ -138,12 +145,37 @@ class Compiler:
         name = node.args[0]
         return name.id if isinstance(name, ast.Name) and self.kinds.get(name.id) == "operand" else ""
 
+    def saved_name(self, node: ast.expr) -> tuple[str, bool]:
+        """The saved value that an expression is, and whether conjugate; else an empty name."""
+        conjugate = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "conj"
+        name = node.args[0] if conjugate else node      # type: ignore[attr-defined]
+        if isinstance(name, ast.Name) and (name.id in self.tensors or re.fullmatch(r"out(_[1-9])?", name.id)) and name.id != self.gradient:
+            return name.id, conjugate
+        return "", False
+
+    def with_saved(self, op: str, left: ast.expr, right: ast.expr) -> str:
+        """Two operands of which one is saved: nothing is made of that but the result."""
+        for saved, other, first in ((left, right, True), (right, left, False)):
+            name, conjugate = self.saved_name(saved)
+            if not name or self.saved_name(other)[0] or self.is_number(other):
+                continue
+            compiled, before = self.tensor(other), list(self.used)
+            k = self.slot(name, False)
+            self.used = before                  # with_saved recovers it by itself
+            return f"with_saved({op}, node, {k}, {first}, {conjugate}, {compiled}, {self.spare(other)})"
+        return ""
+
     def name(self, name: str) -> str:
         if name == self.gradient or re.fullmatch(r"grad_[1-9]", name):
             self.gradients_used.add(name)
             return name
         if name in self.tensors or re.fullmatch(r"out(_[1-9])?", name):
-            return f"s{self.slot(name, False)}"
+            before = list(self.used)
+            k = self.slot(name, False)
+            if self.inline:
+                self.used = before
+                return f"saved_operand(node, {k})"
+            return f"s{k}"
         self.fail(f"unknown name {name!r} in a formula")
         return ""
 
@@ -162,6 +194,10 @@ class Compiler:
             self.fail(f"unknown operator {name!r} in a formula")
         called = self.by_name[name]
         n = len(called.tensors)
+        if n == 2 and len(node.args) == 2 and called.family == "binary":
+            with_saved = self.with_saved(called.constant, node.args[0], node.args[1])
+            if with_saved:
+                return with_saved
         given = [self.tensor(a) for a in node.args[:n]]
         rest = [self.argument(a) for a in node.args[n:]]
         if not rest:

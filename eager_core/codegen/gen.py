@@ -124,7 +124,7 @@ def gradients(ops: tuple[Op, ...], compilers: dict[str, Compiler], compiled: dic
         "from eager_core._generated.op_ids cimport *", "from eager_core.dtypes cimport EAGER_COMPLEX64",
         "from eager_core.dygraph cimport call_3, call_ints, call_object, reuse_1, reuse_2, reuse_number",
         "from eager_core.engine cimport register_backward", "from eager_core.grad_node cimport GradNode",
-        f"from eager_core.native_gradients cimport conj, give, gradient_of, object_of, saved_operand, shape_of, with_operand, "
+        f"from eager_core.native_gradients cimport conj, give, gradient_of, object_of, saved_operand, shape_of, with_operand, with_saved, "
         f"{', '.join(native)}",
         "from eager_core.tensor cimport TensorBase", "",
     ]

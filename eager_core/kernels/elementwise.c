@@ -118,6 +118,10 @@ SCALE_COMPLEX(complex64, eager_c64, float) SCALE_COMPLEX(complex128, eager_c128,
     GRADIENT(sqrt_grad_##NAME, T, y = (T)0.5 * g / o;) \
     GRADIENT(reciprocal_grad_##NAME, T, y = -g * o * o;) \
     GRADIENT(square_grad_##NAME, T, y = 2 * o * g;)
+GRADIENT(sin_grad_float32, float, y = g * cosf(o);)
+GRADIENT(sin_grad_float64, double, y = g * cos(o);)
+GRADIENT(cos_grad_float32, float, y = -g * sinf(o);)
+GRADIENT(cos_grad_float64, double, y = -g * sin(o);)
 REAL_GRADIENTS(float32, float)
 REAL_GRADIENTS(float64, double)
 
@@ -180,6 +184,8 @@ static const eager_loop loops[EAGER_KERNELS][EAGER_DTYPES] = {
     [EAGER_RELU] = { INTEGERS(relu), FLOATS(relu) },
     [EAGER_RSQRT] = { FLOATS(rsqrt) },
     [EAGER_SCALE] = { INTEGERS(scale), FLOATS(scale), COMPLEXES(scale) },
+    [EAGER_SIN_GRAD] = { FLOATS(sin_grad) },
+    [EAGER_COS_GRAD] = { FLOATS(cos_grad) },
     [EAGER_TANH_GRAD] = { FLOATS(tanh_grad) },
     [EAGER_SIGMOID_GRAD] = { FLOATS(sigmoid_grad) },
     [EAGER_RELU_GRAD] = { FLOATS(relu_grad) },
@@ -199,7 +205,9 @@ static const eager_loop loops[EAGER_KERNELS][EAGER_DTYPES] = {
 eager_loop eager_own_loop(int kernel, int dtype)
 {
     eager_loop vector = NULL;
-    if (kernel == EAGER_SIGMOID || kernel == EAGER_ERF)
-        vector = eager_vector_loop(kernel == EAGER_ERF ? EAGER_VECTOR_ERF : EAGER_VECTOR_SIGMOID, dtype);
+    if (kernel == EAGER_SIGMOID) vector = eager_vector_loop(EAGER_VECTOR_SIGMOID, dtype);
+    else if (kernel == EAGER_ERF) vector = eager_vector_loop(EAGER_VECTOR_ERF, dtype);
+    else if (kernel == EAGER_SIN_GRAD) vector = eager_vector_loop(EAGER_VECTOR_SIN_GRAD, dtype);
+    else if (kernel == EAGER_COS_GRAD) vector = eager_vector_loop(EAGER_VECTOR_COS_GRAD, dtype);
     return vector ? vector : loops[kernel][dtype];
 }

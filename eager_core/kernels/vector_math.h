@@ -52,6 +52,24 @@ INLINE double polynomial_cos(double z)
     return p;
 }
 
+INLINE double polynomial_sin_short(double z)
+{
+    double p = 0x1.6dbdd26f56d2dp-19;
+    p = FMA(p, z, -0x1.a013a6edc8f34p-13);
+    p = FMA(p, z, 0x1.11110deeb33b2p-7);
+    p = FMA(p, z, -0x1.555555545dd83p-3);
+    return p;
+}
+
+INLINE double polynomial_cos_short(double z)
+{
+    double p = -0x1.25242a3a17327p-22;
+    p = FMA(p, z, 0x1.a015c40ec65ecp-16);
+    p = FMA(p, z, -0x1.6c16bf5495185p-10);
+    p = FMA(p, z, 0x1.5555555502be6p-5);
+    return p;
+}
+
 INLINE double polynomial_exp(double z)
 {
     double p = 0x1.af38a9b0ec855p-26;
@@ -169,6 +187,26 @@ INLINE double vector_sin(double x)
 }
 
 INLINE double vector_cos(double x) { return circle(x, 1); }
+
+/* The same for float, in double, with what float needs of pi / 2 and of the polynomials. */
+INLINE double circle_single(double x, uint64_t quarters)
+{
+    const double rounded = FMA(x, 0x1.45f306dc9c883p-1, ROUNDER), k = rounded - ROUNDER;
+    const uint64_t q = bits_of(rounded) + quarters;
+    const double r = FMA(-k, 0x1.1a62633145c07p-54, FMA(-k, 0x1.921fb54442d18p+0, x)), z = r * r;
+    const double sine = FMA(r * z, polynomial_sin_short(z), r);
+    const double cosine = FMA(z * z, polynomial_cos_short(z), FMA(z, -0.5, 1.0));
+    const uint64_t choice = -(q & 1);
+    return from_bits(((bits_of(sine) & ~choice) | (bits_of(cosine) & choice)) ^ ((q & 2) << 62));
+}
+
+INLINE float vector_sin_single(float x)
+{
+    const float y = (float)circle_single(x, 0);
+    return x == 0.0f ? x : y;
+}
+
+INLINE float vector_cos_single(float x) { return (float)circle_single(x, 1); }
 
 /* exp(x) - 1 = 2^k (1 + p) - 1 for |x| < 700; *scale is 2^k. */
 INLINE double exp_parts(double x, double *scale)
