@@ -5,8 +5,8 @@ writes ``eager_core/_generated``. The kernels are compiled once, into a static l
 functions it calls; that is sound because kernels keep no state (state would exist once per extension).
 
 EAGER_BUILD chooses the build: ``release`` (default), ``debug`` (bounds checks, asserts), ``sanitize`` (addresses and undefined
-behaviour), ``coverage`` (line tracing), ``profile`` (every function visible to cProfile) or ``symbols`` (the release with names for perf, gdb and
-``py-spy --native``). All but the first belong in a directory of their own, as the Makefile has it.
+behaviour), ``coverage`` (line tracing), ``profile`` (every function visible to cProfile) or ``symbols`` (the release with names for
+perf, gdb and ``py-spy --native``). All but the first belong in a directory of their own, as the Makefile has it.
 """
 
 from __future__ import annotations

@@ -261,13 +261,24 @@ cdef int _finish_node(OpCall *c, GradNode node) except -1:
         node.n_outputs += len(node.more_outputs)
     for i in range(c.row.n_saved):
         source = c.row.saved[i]
-        if source & OUTPUT:
+        if source & OUTPUT and _is_used(node, c.row.uses[i]):
             saved = out if source & 15 == 0 else <TensorBase>(<tuple>c.more_out)[(source & 15) - 1]
             if source & META_ONLY:
                 save_meta(node, i, saved, source & ~META_ONLY)
             else:
                 save_tensor(node, i, saved, source)
     return 0
+
+
+cdef inline bint _is_used(GradNode node, unsigned int uses) noexcept:
+    """Whether a gradient that needs the value is wanted: x ** 2 must not keep its result alive."""
+    cdef int i
+    if (uses & 1 and node.next_0 is not None) or (uses & 2 and node.next_1 is not None):
+        return True
+    for i in range(2, node.n_edges):
+        if uses >> min(i, 31) & 1 and node.edge(i) is not None:
+            return True
+    return False
 
 
 cdef int _own(OpCall *c, GradNode node) except -1:

@@ -45,8 +45,8 @@ def describe(GradNode node not None):
 def saved_by(GradNode node not None):
     """Return what a node keeps for backward, as (role, shape, dtype, bytes, memory, bytes of memory, version, version now, state).
 
-    The state is ``kept``, ``overwritten`` (backward refuses, or takes what ``allow_mutation_on_saved_tensors`` has preserved), ``packed`` (by
-    a hook: no memory of the library's) or ``shape only``. Memory is told apart by a number; 0 if none is held.
+    The state is ``kept``, ``overwritten`` (backward refuses, or takes what ``allow_mutation_on_saved_tensors`` has preserved), ``packed``
+    (by a hook: no memory of the library's) or ``shape only``. Memory is told apart by a number; 0 if none is held.
     """
     cdef int k, source
     cdef SavedTensor *kept

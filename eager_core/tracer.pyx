@@ -78,7 +78,7 @@ cdef int trace_op(OpCall *c) except -1:
     cdef PyObject *held[3]
     cdef int i, n = c.n if c.n < 3 else 3
     cdef long long start
-    if c.inplace and (modes_on or (<TensorBase>c.x[0]).storage.log is not None):
+    if c.inplace and (modes_on or (<TensorBase>c.x[0]).storage.log is not None) and (<TensorBase>c.x[0]).storage.version.snapshots:
         put_by(c)
     for i in range(n):
         held[i] = NULL if c.x[i] == NULL else <PyObject *>(<TensorBase>c.x[i]).storage

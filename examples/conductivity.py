@@ -38,7 +38,7 @@ def simulate(start: Tensor, conductivity: Tensor) -> Tensor:
 
 def fit(start: Tensor, seen: Tensor, rounds: int) -> Tensor:
     """The conductivity whose simulation is nearest to what was seen."""
-    conductivity = paddle.to_tensor(0.1, dtype="float64", stop_gradient=False)
+    conductivity: Tensor = paddle.to_tensor(0.1, dtype="float64", stop_gradient=False)
     for _ in range(rounds):
         with profiler.RecordEvent("forward"):
             error = simulate(start, conductivity) - seen

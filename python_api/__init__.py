@@ -93,10 +93,10 @@ from python_api.linalg import (
     vecdot,
 )
 from python_api.manipulation import *  # noqa: F403
-from python_api.profiler import set_vlog_level
 from python_api.sampling import bernoulli, binomial, log_normal, multinomial, poisson, standard_gamma
 from python_api.sharing import from_dlpack, from_numpy, to_dlpack
 from python_api.statistics import *  # noqa: F403
+from python_api.vlog import set_vlog_level
 
 if TYPE_CHECKING:
     from python_api import profiler

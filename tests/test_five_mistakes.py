@@ -1,5 +1,5 @@
-"""docs/errors.md: the line that has to be changed stands in the error that each mistake prints. That the page says what is printed is checked
-by test_docs.
+"""docs/errors.md: the line that has to be changed stands in the error that each mistake prints. That the page says what is printed is
+checked by test_docs.
 """
 import re
 import traceback

@@ -199,7 +199,8 @@ def test_texts_are_well_formed():
     mermaid = graph.to_mermaid(loss)
     assert mermaid.startswith("flowchart TD\n")
     for line in mermaid.splitlines()[1:]:
-        assert re.fullmatch(r'    (\w+(\(\[|\[|\{\{)"[^"]*"(\]\)|\]|\}\})|\w+ -->(\|"[^"]*"\|)? \w+|classDef \w+ \S+|class [\w,]+ \w+)', line), line
+        assert re.fullmatch(r'    (\w+(\(\[|\[|\{\{)"[^"]*"(\]\)|\]|\}\})|\w+ -->(\|"[^"]*"\|)? \w+|classDef \w+ \S+|class [\w,]+ \w+)',
+                            line), line
     assert mermaid.count(" -->") == dot.count(" -> ")
     assert "TanhGradNode, in place" in mermaid
 

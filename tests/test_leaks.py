@@ -166,7 +166,7 @@ def version_of_export(x):
 
 def fails_while_lent(x):
     with x.detach().writable_array() as a:
-        a *= 1.0
+        np.multiply(a, 1.0, out=a)
         (x * 2.0).exp()
         raise Deliberate
 

@@ -123,7 +123,7 @@ def test_the_advice_for_exports_leads_out():
         y = x * 2.0
         if way == "before":
             with y.detach().writable_array() as a:
-                a *= 1.0
+                np.multiply(a, 1.0, out=a)
             del a
         w = (y.clone() if way == "clone" else y).sin()
         if way == "clone":

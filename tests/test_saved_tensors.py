@@ -820,3 +820,22 @@ def test_an_attribute_nested_without_end():
     endless.append(endless)
     with pytest.raises(ValueError, match="nested"):
         paddle.index_put(const([1.0]), endless, const([2.0]))
+
+
+def test_a_result_is_saved_only_for_a_gradient_that_needs_it():
+    """S5.2: x ** n needs its result for the gradient of n alone; x ** 2 keeps x, and no more."""
+    from python_api.autograd import graph
+    x = paddle.to_tensor(np.array([1.0, 2.0, 3.0]), stop_gradient=False)
+    n = paddle.to_tensor(np.array([2.0, 2.0, 2.0]), stop_gradient=False)
+    for y, roles in ((x ** 2, {"input 0"}), (x ** n.detach(), {"input 0", "input 1"}), (x.detach() ** n, {"input 0", "input 1", "output"})):
+        assert {one.role for one in graph.saved_tensors(y) if one.state != "shape only"} == roles
+    y = x.detach() ** n
+    loss = y.sum()
+    y.zero_()
+    with pytest.raises(RuntimeError, match="saved as output of PowGradNode"):
+        loss.backward()
+    y = x ** 2
+    loss = (y * 1.0).sum()
+    y.zero_()
+    loss.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2.0, 4.0, 6.0])

@@ -2,8 +2,8 @@
 each item, named by its number. What is right comes from formulas and from central differences of the same data flow in NumPy; where the
 right answer is a refusal, the refusal is tested, and that it changed nothing. What both references get right is in test_right_in_both.
 
-Items 26 and 50 are in test_saved_tensor_hooks, 24, 25, 38, 47 and 55 in test_custom_functions, 15 and more of 43 in test_memory, with the rest
-of their subjects. test_section_14 checks that none is left out.
+Items 26 and 50 are in test_saved_tensor_hooks, 24, 25, 38, 47 and 55 in test_custom_functions, 15 and more of 43 in test_memory, with the
+rest of their subjects. test_section_14 checks that none is left out.
 """
 import numpy as np
 import pytest

@@ -62,8 +62,9 @@ def test_a_refused_operator_is_announced_and_bumps_nothing(level, capsys):
 def test_shapes_and_histories_at_level_4(level, capsys):
     x, c = leaf(0.1, 0.2), paddle.to_tensor([1.0, 2.0], dtype="float64")
     level(4)
-    assert logged(capsys, lambda: x * c) == ["VLOG(3) Running Eager Forward Op: multiply", "VLOG(4) multiply: inputs float64[2], float64[2]",
-                                             "VLOG(4) multiply: result float64[2], history MultiplyGradNode"]
+    assert logged(capsys, lambda: x * c) == [
+        "VLOG(3) Running Eager Forward Op: multiply", "VLOG(4) multiply: inputs float64[2], float64[2]",
+        "VLOG(4) multiply: result float64[2], history MultiplyGradNode"]
     assert logged(capsys, c.exp)[-1] == "VLOG(4) exp: result float64[2], no history"
     level(3)
     assert not any("VLOG(4)" in line for line in logged(capsys, c.exp))

@@ -104,7 +104,7 @@ class Library:
         for place, names in self.public.items():
             for name in sorted(names):
                 module = self.found(place, name)
-                if module and module.name.split(".")[0] not in ("autograd", "creation", "framework", "profiler", "sharing"):
+                if module and module.name.split(".")[0] not in ("autograd", "creation", "framework", "sharing", "vlog"):
                     found.setdefault(module.functions[name], Composite(module, module.functions[name]))
         return list(found.values())
 

@@ -179,10 +179,7 @@ def _tensor_text(tensor: Tensor) -> str:
 
 def _text(node: Node) -> list[str]:
     results = ", ".join(f"{dtype}{list(shape)}" for shape, dtype in node.outputs)
-    if node.kind == "leaf":
-        lines = [f"leaf {node.name}".strip(), results]
-    else:
-        lines = [node.name + (", in place" if node.inplace else ""), results]
+    lines = [f"leaf {node.name}".strip() if node.kind == "leaf" else node.name + (", in place" if node.inplace else ""), results]
     if node.region is not None:
         lines.append(f"{'writes' if node.kind == 'write' else 'views'} {list(node.region[0])} from element {node.region[1]}")
     if node.hooks:
