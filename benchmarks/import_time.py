@@ -19,7 +19,8 @@ PROGRAMS = {"NumPy": "import numpy", "NumPy and python_api": "import numpy; impo
 
 
 def measure(program: str) -> tuple[float, float]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), ROOT])), "OPENBLAS_NUM_THREADS": "1"}
+    path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), ROOT]))
+    environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", program], env=environment)
