@@ -93,19 +93,21 @@ from python_api.linalg import (
     vecdot,
 )
 from python_api.manipulation import *  # noqa: F403
-from python_api.profiler import set_vlog_level
 from python_api.sampling import bernoulli, binomial, log_normal, multinomial, poisson, standard_gamma
 from python_api.sharing import from_dlpack, from_numpy, to_dlpack
 from python_api.statistics import *  # noqa: F403
 
 if TYPE_CHECKING:
     from python_api import profiler
+    from python_api.profiler import set_vlog_level
 else:
 
     def __getattr__(name):
         """Import what few programs need when it is first asked for."""
         if name == "profiler":
             return importlib.import_module(f"{__name__}.{name}")
+        if name == "set_vlog_level":
+            return importlib.import_module(f"{__name__}.profiler").set_vlog_level
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
