@@ -2,6 +2,7 @@
 # make test    makes an environment, builds, runs the tests (TEST="..." for a selection)
 # make build   an editable install in .venv      make lint   ruff, mypy, cython-lint, stubtest
 # make bench   benchmarks                        make dist   sdist and wheel in dist/
+# make instructions  those of the hottest paths against benchmarks/instructions.json, under valgrind
 # make programs  random in-place programs on this library, and on PEERS (docs/programs.md)
 # make docs    docs/operators.md, the reference page, from the operator table
 # make debug, sanitize, coverage, profile, symbols   special builds, each in build/<name>, and what they are for
@@ -34,7 +35,7 @@ REQUIREMENTS = $(BIN)/python -c 'import sys, tomllib; \
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help build demo test lint docs bench programs dist debug sanitize coverage profile symbols clean
+.PHONY: help build demo test lint docs bench instructions programs dist debug sanitize coverage profile symbols clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -81,6 +82,9 @@ lint: build $(MARK)-lint $(MARK)-test
 
 docs: build
 	$(BIN)/python -m eager_core.codegen.reference
+
+instructions: build
+	$(BIN)/python benchmarks/instructions.py --compare
 
 bench: build $(MARK)-bench
 	$(if $(PEERS),$(PIP) install -q $(PEERS))

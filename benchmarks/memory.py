@@ -161,8 +161,8 @@ def main() -> None:
         found = [measure(pythons[name], "steps", name, title) for name in CONTENDERS]
         print(f"| {title}: allocated | " + " | ".join(mib(one["allocated"]) for one in found) + " |")
         print(f"| {title}: resident | " + " | ".join(mib(one["resident"]) for one in found) + " |", flush=True)
-    grown = [mib(measure(pythons[name], "growth", name)["growth"]) for name in CONTENDERS]
-    print("| 10,000 steps more: growth | " + " | ".join(grown) + " |")
+    found = [measure(pythons[name], "growth", name) for name in CONTENDERS]
+    print("| 10,000 steps more: growth | " + " | ".join(mib(one["growth"]) for one in found) + " |")
     found = [measure(pythons[name], "chain", name, str(arguments.steps)) for name in CONTENDERS]
     print(f"| chain of {arguments.steps:,}: resident | " + " | ".join(mib(one["resident"]) for one in found) + " |")
     for part in ("forward", "backward"):

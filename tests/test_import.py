@@ -14,8 +14,9 @@ LATE = ("python_api.profiler", "python_api.autograd.graph")
 
 
 def loaded_by(program):
-    command = [sys.executable, "-c", f"{program}\nimport sys, json; print(json.dumps(list(sys.modules)))"]
-    ran = subprocess.run(command, check=True, text=True, capture_output=True, env={"PYTHONPATH": ":".join(sys.path), "PATH": ""})
+    program += "\nimport sys, json; print(json.dumps(list(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", program], check=True, text=True, capture_output=True,
+                         env={"PYTHONPATH": ":".join(sys.path), "PATH": ""})
     return set(json.loads(ran.stdout))
 
 
