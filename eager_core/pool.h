@@ -8,14 +8,10 @@
 
 typedef void (*eager_part)(void *work, intptr_t part);
 
-#if defined(_WIN32)
-#define EAGER_EXPORTED __declspec(dllexport)
-#else
-#define EAGER_EXPORTED __attribute__((visibility("default")))
-#endif
-
 #if defined(_WIN32) || defined(__EMSCRIPTEN__)
 static int eager_pool_started(void) { return 0; }
+static int eager_pool_count(void) { return 1; }
+static void eager_pool_set_count(int count) { (void)count; }
 static int eager_pool_prepare(void (*in_child)(void)) { (void)in_child; return -1; }
 static intptr_t eager_pool_woken(void) { return 0; }
 static int eager_pool_run(eager_part part, void *work, intptr_t first, intptr_t end, int helpers)
@@ -48,6 +44,7 @@ static struct {
     fenv_t arithmetic;             /* rounding, and whether subnormal numbers count: those of the caller */
     atomic_intptr_t next;
     atomic_int busy;               /* one caller at a time; the others work alone */
+    atomic_int count;              /* how many threads may work at most; 0: not decided */
     void (*in_child)(void);
 } eager_pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
 
@@ -153,15 +150,18 @@ static int eager_pool_prepare(void (*in_child)(void))
     return pthread_atfork(eager_pool_before_fork, eager_pool_in_parent, eager_pool_in_child);
 }
 
-static int locked_number(const int *number)
+static int eager_pool_count(void) { return atomic_load_explicit(&eager_pool.count, memory_order_relaxed); }
+static void eager_pool_set_count(int count) { atomic_store_explicit(&eager_pool.count, count, memory_order_relaxed); }
+
+static int eager_pool_started(void)
 {
     int value;
     pthread_mutex_lock(&eager_pool.lock);
-    value = *number;
+    value = eager_pool.started;
     pthread_mutex_unlock(&eager_pool.lock);
     return value;
 }
-static int eager_pool_started(void) { return locked_number(&eager_pool.started); }
+
 static intptr_t eager_pool_woken(void)
 {
     intptr_t value;

@@ -15,13 +15,14 @@ cdef extern from "pool.h":
     int eager_pool_prepare(void (*in_child)() noexcept nogil) noexcept
     int eager_pool_run(eager_part part, void *work, Py_ssize_t first, Py_ssize_t end, int helpers) noexcept nogil
     int eager_pool_started() noexcept
+    int eager_pool_count() noexcept nogil
+    void eager_pool_set_count(int count) noexcept nogil
     Py_ssize_t eager_pool_woken() noexcept
     int64_t eager_pool_now() noexcept nogil
 
 cdef enum:
     MOST = 1024
 
-cdef int _count = 0              # 0: not decided
 cdef int64_t _worth = WORTH_WAKING
 cdef bint _told = False          # by a call or by the environment
 cdef bint _forked = False
@@ -29,17 +30,17 @@ cdef bint _there_are_threads     # the system has them, and tells of forks
 
 
 cdef void _in_child() noexcept nogil:
-    global _count, _forked
+    global _forked
     _forked = True
     if not _told:
-        _count = 0
+        eager_pool_set_count(0)
 
 
 _there_are_threads = eager_pool_prepare(_in_child) == 0
 
 
 cdef int threads() noexcept nogil:
-    return _count
+    return eager_pool_count()
 
 
 cdef int _from_environment():
@@ -60,22 +61,21 @@ cdef int _from_environment():
 
 
 cdef int _decide() except -1:
-    global _count, _told
+    global _told
     cdef int number = _from_environment() if _there_are_threads else 1
     _told = number > 0
     if number == 0:
         number = 1 if _forked else processors.default_count()
-    _count = number
+    eager_pool_set_count(number)
     return 0
 
 
 cdef void decide_count() noexcept:
-    global _count
-    if _count == 0:
+    if eager_pool_count() == 0:
         try:
             _decide()
         except Exception:            # a warning made an error, a system that hides its processors: no reason to lose a result
-            _count = 1
+            eager_pool_set_count(1)
 
 
 def get_num_threads():
@@ -85,9 +85,9 @@ def get_num_threads():
     -----
     Products of matrices are NumPy's BLAS, which has a number of its own (OPENBLAS_NUM_THREADS, threadpoolctl).
     """
-    if _count == 0:
+    if eager_pool_count() == 0:
         _decide()
-    return _count
+    return eager_pool_count()
 
 
 def set_num_threads(nthreads):
@@ -109,19 +109,24 @@ def set_num_threads(nthreads):
     -----
     Results are the same bits with any number. Products of matrices are NumPy's BLAS, which has a number of its own.
     """
-    global _count, _told
+    global _told
     if isinstance(nthreads, bool) or not hasattr(nthreads, "__index__"):
         invalid_type(f"set_num_threads(): the number of threads must be an int, but got {type(nthreads).__name__}")
     number = operator.index(nthreads)
     if not 1 <= number <= MOST:
         invalid_argument(f"set_num_threads(): the number of threads must be 1 to {MOST}, but is {number}")
-    _count = number if _there_are_threads else 1
+    eager_pool_set_count(number if _there_are_threads else 1)
     _told = True
+
+
+def limit_num_threads(int nthreads):
+    """The same for threadpoolctl: for the time of a block, so that it says nothing of forked children."""
+    eager_pool_set_count(max(1, min(nthreads, MOST)) if _there_are_threads else 1)
 
 
 cdef void run_parts(eager_part part, void *work, Py_ssize_t parts) noexcept nogil:
     """Run all parts. The first tells how long the others will take, and so how many threads are worth waking."""
-    cdef int helpers = _count - 1
+    cdef int helpers = eager_pool_count() - 1
     cdef int64_t start
     cdef Py_ssize_t first = 0
     if helpers > 0 and parts > 1:

@@ -4,7 +4,7 @@
 """
 from math import e, inf, nan, pi
 
-from eager_core import Tensor
+from eager_core import Tensor, get_num_threads, set_num_threads
 from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
@@ -133,6 +133,7 @@ __all__ = [
     "full_like",
     "ger",
     "get_default_dtype",
+    "get_num_threads",
     "grad",
     "in_dynamic_mode",
     "inf",
@@ -181,6 +182,7 @@ __all__ = [
     "seed",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_threads",
     "set_printoptions",
     "shape",
     "standard_gamma",
