@@ -7,8 +7,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from eager_core.op cimport (
-    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut, eager_cut, eager_run_plan,
-    eager_run_walk, eager_take_part, eager_walk,
+    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut, eager_cut, eager_plan,
+    eager_run_plan, eager_run_walk, eager_take_part, eager_walk,
 )
 from eager_core.thread_pool cimport run_parts, threads
 
@@ -172,3 +172,21 @@ cdef void run_large(Job *job) noexcept nogil:
             job.divide(job.args, job.dims, job.steps, job.divide_data)
     else:
         job.loop(job.args, job.dims, job.steps, job.data)
+
+
+def _test_cut(shape, *operands):
+    """How a walk would be cut: None, or (axis of the sorted walk, adds up, elements of the output). Operands: (address, strides in bytes)."""
+    cdef eager_plan plan
+    cdef eager_walk walk
+    cdef eager_cut cut
+    plan.operands = len(operands)
+    plan.ndim = len(shape)
+    for d in range(plan.ndim):
+        plan.shape[d] = shape[d]
+        for k in range(plan.operands):
+            plan.strides[k][d] = operands[k][1][d]
+    for k in range(plan.operands):
+        plan.pointers[k] = <char *><size_t>operands[k][0]
+    if not eager_begin_walk(&plan, &walk) or not eager_choose_cut(&walk, &cut):
+        return None
+    return cut.axis, bool(cut.adds_up), cut.outputs

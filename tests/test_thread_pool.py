@@ -10,7 +10,7 @@ import pytest
 from test_lifetime import in_fresh_process
 
 import python_api as paddle
-from eager_core import processors, thread_pool
+from eager_core import processors, splitting, thread_pool
 from python_api.nn import functional as F
 
 N = 300_007
@@ -202,6 +202,35 @@ def test_overlapping_operands():
     x = tensor(A)
     x[:200_000] = x[100_000:300_000]
     np.testing.assert_array_equal(x.numpy(), np.concatenate([A[100_000:300_000], A[200_000:]]))
+
+
+HERE, THERE = 1 << 40, 1 << 41
+
+
+@pytest.mark.parametrize(("what", "shape", "operands", "cut"), [
+    ("elementwise", [1000], [(HERE, [8]), (THERE, [8])], (0, False, 1000)),
+    ("in place", [1000], [(HERE, [8]), (THERE, [8]), (HERE, [8])], (0, False, 1000)),
+    ("a running sum: reads what the step before wrote", [1000], [(HERE, [8]), (THERE, [8]), (HERE + 8, [8])], None),
+    ("reads what a later step writes", [1000], [(HERE + 8, [8]), (HERE, [8])], None),
+    ("reversed in place", [1000], [(HERE + 999 * 8, [-8]), (HERE, [8])], None),
+    ("neighbours", [1000], [(HERE, [8]), (HERE + 8000, [8])], (0, False, 1000)),
+    ("neighbours, backwards", [1000], [(HERE + 7992, [-8]), (HERE + 8000, [8])], (0, False, 1000)),
+    ("reads all of it from one element of the output", [1000], [(HERE + 80, [0]), (HERE, [8])], None),
+    ("the output overlaps itself", [100, 100], [(THERE, [800, 8]), (HERE, [8, 8])], None),
+    ("windows that share elements", [100, 100], [(THERE, [800, 8]), (HERE, [80, 8])], None),
+    ("the outer axis", [100, 100], [(THERE, [8, 800]), (HERE, [800, 8])], (1, False, 10_000)),
+    ("a short outer axis", [3, 100], [(THERE, [0, 8]), (HERE, [800, 8])], (0, False, 300)),
+    ("transposed in place", [100, 100], [(HERE, [8, 800]), (HERE, [800, 8])], None),
+    ("total", [1000], [(HERE, [0]), (THERE, [8]), (HERE, [0])], (0, True, 1)),
+    ("total that is not a reduction: the last one stays", [1000], [(THERE, [8]), (HERE, [0])], None),
+    ("rows", [100, 50], [(HERE, [8, 0]), (THERE, [400, 8]), (HERE, [8, 0])], (1, False, 100)),
+    ("columns", [100, 50], [(HERE, [0, 8]), (THERE, [400, 8]), (HERE, [0, 8])], (1, True, 50)),
+    ("columns of few rows", [20, 50], [(HERE, [0, 8]), (THERE, [400, 8]), (HERE, [0, 8])], (0, False, 50)),
+    ("of what is written", [1000], [(HERE, [0]), (HERE - 8, [8]), (HERE, [0])], None),
+    ("nothing", [0], [(HERE, [8]), (THERE, [8])], None),
+])
+def test_what_may_be_cut(what, shape, operands, cut):
+    assert splitting._test_cut(shape, *operands) == cut
 
 
 @needs_pool
