@@ -133,9 +133,9 @@ def peers(rounds: int) -> None:
             contenders.append((f"{name}, {threads}", subprocess.Popen(
                 [sys.executable, "-c", PEER, name, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 text=True, env=environment)))
-    works = [ask(process) for _, process in contenders][0].split(";")
+    offers = [ask(process).split(";") for _, process in contenders]
     print(f"| 4M elements | {' | '.join(title for title, _ in contenders)} |\n|---{'|---' * len(contenders)}|")
-    for work in works:
+    for work in offers[0]:
         best = [1e9] * len(contenders)
         for _ in range(rounds):
             best = [min(b, float(ask(process, work)) * 1e6) for b, (_, process) in zip(best, contenders, strict=True)]

@@ -7,8 +7,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from eager_core.op cimport (
-    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut, eager_cut, eager_plan,
-    eager_run_plan, eager_run_walk, eager_take_part, eager_walk,
+    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut, eager_cut,
+    eager_plan, eager_run_plan, eager_run_walk, eager_take_part, eager_walk,
 )
 from eager_core.thread_pool cimport run_parts, threads
 
@@ -96,7 +96,7 @@ cdef void _run(Split *split) noexcept nogil:
 
 
 cdef void _reduce(Split *split, Py_ssize_t itemsize) noexcept nogil:
-    """The start value stands in the result. Partial results begin with it too: it is 0 for sums, 1 for products, an element for extremes."""
+    """The start value stands in the result. Partial results begin with it too: 0 for sums, 1 for products, an element for extremes."""
     cdef Py_ssize_t parts, i, n, nbytes
     cdef double[1024] room       # MOST_PARTS_OF_TOTAL * SLOT bytes
     cdef char *result = split.walk.pointers[split.walk.operands - 1]
@@ -175,7 +175,7 @@ cdef void run_large(Job *job) noexcept nogil:
 
 
 def _test_cut(shape, *operands):
-    """How a walk would be cut: None, or (axis of the sorted walk, adds up, elements of the output). Operands: (address, strides in bytes)."""
+    """How a walk would be cut: None, or (axis of the sorted walk, adds up, elements of the output). Operands: (address, steps in bytes)."""
     cdef eager_plan plan
     cdef eager_walk walk
     cdef eager_cut cut
