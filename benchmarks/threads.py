@@ -61,7 +61,7 @@ def gil() -> None:
     for operator in ("multiply_", "tanh_"):
         for size in (6, 64, 256, 1024, 4096, 16384, 65536):
             best = [0.0] * len(ways)
-            for _ in range(4):
+            for _ in range(10):
                 best = [max(b, rate(threads, operator, size, keep)) for b, (threads, keep) in zip(best, ways, strict=True)]
             print(f"| `{operator}`, {size} elements | {' | '.join(f'{b:.3g} M/s' for b in best)} |", flush=True)
 
