@@ -4,7 +4,7 @@
 """
 from math import e, inf, nan, pi
 
-from eager_core import Tensor, get_num_threads, set_num_threads
+from eager_core import Tensor
 from eager_core._generated import functions as _functions
 from eager_core._generated.functions import *  # noqa: F403  what is defined below goes before an operator of the same name
 from eager_core.printing import set_printoptions
@@ -61,7 +61,15 @@ from python_api.dtypes import (
     uint64,
 )
 from python_api.elementwise import *  # type: ignore[assignment]  # noqa: F403
-from python_api.framework import CPUPlace, _test_eager_guard, get_default_dtype, in_dynamic_mode, set_default_dtype
+from python_api.framework import (
+    CPUPlace,
+    _test_eager_guard,
+    get_default_dtype,
+    get_num_threads,
+    in_dynamic_mode,
+    set_default_dtype,
+    set_num_threads,
+)
 from python_api.indexing import *  # type: ignore[assignment]  # noqa: F403  goes before an operator of the table
 from python_api.linalg import (
     bmm,
