@@ -5,9 +5,7 @@ most; 1 in a forked child that was told no number, because such children come in
 """
 import operator
 import os
-import warnings
 
-from eager_core import processors
 from eager_core.errors cimport invalid_argument, invalid_type
 
 cdef extern from "pool.h":
@@ -56,12 +54,15 @@ cdef int _from_environment():
             if 1 <= number <= MOST:
                 return number
             if name == "EAGER_NUM_THREADS":
+                import warnings
+
                 warnings.warn(f"{name}={text} is ignored: it must be a number from 1 to {MOST}", RuntimeWarning, stacklevel=2)
     return 0
 
 
 cdef int _decide() except -1:
     global _told
+    from eager_core import processors
     cdef int number = _from_environment() if _there_are_threads else 1
     _told = number > 0
     if number == 0:
