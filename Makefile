@@ -115,12 +115,15 @@ debug: $(MARK)-build $(MARK)-test
 # Python's own allocator would hide most mistakes, and what the interpreter leaks at exit is not ours. gcc's run-time libraries.
 SANITIZED = env $(IN) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	LD_PRELOAD="$$($(or $(CC),cc) -print-file-name=libasan.so) $$($(or $(CC),cc) -print-file-name=libubsan.so)"
-SANITIZE_TESTS ?= $(wildcard tests/test_inplace.py tests/test_views.py tests/test_engine.py tests/test_saved_tensors.py)
+SANITIZE_TESTS ?= $(wildcard tests/test_inplace.py tests/test_views.py tests/test_engine.py tests/test_saved_tensors.py \
+	tests/test_thread_pool.py)
 
 sanitize: $(MARK)-build $(MARK)-test
 	$(special_build)
 	$(SANITIZED) $(BIN)/python -P examples/reference_programs.py
 	$(if $(SANITIZE_TESTS),$(SANITIZED) $(BIN)/python -P -m pytest -q -m "not slow" $(SANITIZE_TESTS))
+	$(CC) -g -O1 -Wall -Wextra -Werror -fsanitize=thread -Ieager_core tests/pool_races.c -o build/sanitize/pool_races -lpthread -lm
+	TSAN_OPTIONS=die_after_fork=0 build/sanitize/pool_races
 
 # Cython's coverage plugin wants sources, C files and extensions side by side: a copy of the tree.
 coverage: $(MARK)-build $(MARK)-test

@@ -8,6 +8,8 @@ from eager_core.engine import run_backward, run_grad
 from eager_core.errors import GraphFreedError
 from eager_core.grad_mode import _set_grad_enabled as _set_grad_enabled
 from eager_core.grad_mode import is_grad_enabled
+from eager_core.thread_limits import register as _register_thread_limits
+from eager_core.thread_pool import get_num_threads, set_num_threads
 
 __all__ = [
     "ENTRY_POINTS",
@@ -18,14 +20,18 @@ __all__ = [
     "get_core_ops_args_info",
     "get_core_ops_args_type_info",
     "get_core_ops_returns_info",
+    "get_num_threads",
     "is_grad_enabled",
     "run_backward",
     "run_grad",
+    "set_num_threads",
     "tensor_from_array",
     "tensor_over_array",
 ]
 __all__ += entry_points.__all__
 __all__ += functions.__all__
+
+_register_thread_limits()
 
 
 def get_core_ops_args_info() -> dict[str, list[str]]:

@@ -15,6 +15,24 @@ cdef extern from "kernels/kernels.h":
         Py_ssize_t[4][9] strides
         char *pointers[4]
     void eager_run_plan(const eager_plan *plan) noexcept nogil
+    ctypedef struct eager_axis:
+        Py_ssize_t length
+        Py_ssize_t[4] steps
+    ctypedef struct eager_walk:
+        eager_loop loop
+        void *data
+        int operands
+        int ndim
+        eager_axis[9] axes
+        char *pointers[4]
+    int eager_begin_walk(const eager_plan *plan, eager_walk *walk) noexcept nogil
+    void eager_run_walk(const eager_walk *walk) noexcept nogil
+    ctypedef struct eager_cut:
+        int axis
+        int adds_up
+        Py_ssize_t outputs
+    int eager_choose_cut(const eager_walk *walk, eager_cut *cut) noexcept nogil
+    void eager_take_part(const eager_walk *walk, int axis, Py_ssize_t begin, Py_ssize_t end, eager_walk *part) noexcept nogil
     eager_loop eager_cast_loop(int source, int target) noexcept nogil
     eager_loop eager_own_loop(int kernel, int dtype) noexcept nogil
     ctypedef struct eager_scale_data:
@@ -87,11 +105,15 @@ cdef struct Attr:
 # What trace_op runs. One kind at a time.
 cdef enum JobKind:
     JOB_NONE                 # nothing moves: views, results adopted from NumPy
-    JOB_LOOP                 # loop(args, dims, steps, data): one flat loop over dims[0] elements
+    JOB_LOOP                 # loop(args, dims, steps, data): one flat loop over dims[0] elements, in one go
+    JOB_LOOP_1               # the same with 1, 2, 3 inputs: may be cut into parts
+    JOB_LOOP_2
+    JOB_LOOP_3
+    JOB_TOTAL                # the same: adds args[1] up in args[0] = args[2], where a start value stands; dims[1]: bytes of an element
     JOB_GUFUNC               # the same with core dimensions: a stack of matrix products
     JOB_PLAN                 # an n-dimensional loop
-    JOB_ROWS                 # rows(args[0], args[1], args[2], dims[0], dims[1])
-    JOB_REDUCE               # fill the result, run the plan that accumulates into it, divide
+    JOB_ROWS                 # rows(args[0], args[1], args[2], dims[0], dims[1]); steps: bytes per row
+    JOB_REDUCE               # fill the result, run the plan that accumulates into it, divide; dims[1]: bytes of an element
     JOB_PYTHON               # NumPy itself, where no loop may be called directly
 
 cdef struct Job:

@@ -85,6 +85,13 @@ cdef void set_run_at_once_below(Py_ssize_t work) noexcept:
     run_at_once_below = _usually_below = work
 
 
+def _test_keep_gil_below(Py_ssize_t work):
+    """Another KEEP_GIL_BELOW, for measurements: 0 releases the GIL around each kernel. Return the one before."""
+    before = _usually_below
+    set_run_at_once_below(work)
+    return before
+
+
 cdef void register_storage_flag(flag_setter setter) noexcept:
     global _set_storage_flag
     _set_storage_flag = setter

@@ -10,8 +10,8 @@ from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
 from eager_core.kernel_tables cimport Loop, ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout
 from eager_core.op cimport (
-    FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, OpCall, RESULT_BOOL, RESULT_FLOAT,
-    RESULT_LOGICAL, RESULT_WHOLE, SCALAR_BOOL, eager_cast_loop, op_name, register_rule,
+    FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, JobKind, OpCall, RESULT_BOOL,
+    RESULT_FLOAT, RESULT_LOGICAL, RESULT_WHOLE, SCALAR_BOOL, eager_cast_loop, op_name, register_rule,
 )
 from eager_core.rules_common cimport (
     Kernel, broadcast, find_kernel, keep_python, no_loop, number_fits, number_of, operand, promoted, put_double, put_number, result,
@@ -24,7 +24,7 @@ from eager_core.tracer cimport begin_plan, plan_constant, plan_tensor
 cdef void _flat(OpCall *c, Kernel kernel, int operands, Py_ssize_t n) noexcept:
     """One contiguous loop; the caller sets the input pointers and steps."""
     cdef TensorBase out = writable(c)
-    c.job.kind = JOB_LOOP
+    c.job.kind = <JobKind>(<int>JOB_LOOP + operands)
     c.job.loop = kernel.call
     c.job.data = kernel.data
     c.job.dims[0] = n

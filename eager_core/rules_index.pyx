@@ -10,7 +10,7 @@ from eager_core._generated.op_ids cimport SET_ALL
 from eager_core.dtypes cimport DTYPES, EAGER_MAX_NDIM, KIND_INT
 from eager_core.errors cimport invalid_argument, out_of_range
 from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, row_layout, shape_text, strided_layout
-from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP, OpCall, eager_cast_loop, keep, op_name, register_rule
+from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP_1, OpCall, eager_cast_loop, keep, op_name, register_rule
 from eager_core.rules_common cimport check_kind, may_share, promoted, put_number, same_elements, target_of
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name
 from eager_core.tracer cimport begin_plan, copy_for_rule, plan_constant, plan_tensor
@@ -254,7 +254,7 @@ cdef int rule_setitem(OpCall *c) except -1:
             return 0
         value = _fit_value(c, value, part)
         if value.layout.contiguous and layout.contiguous and value.layout.numel == layout.numel:
-            c.job.kind = JOB_LOOP
+            c.job.kind = JOB_LOOP_1
             c.job.loop = eager_cast_loop(value.dtype, x.dtype)
             c.job.data = NULL
             c.job.args[0] = value.data

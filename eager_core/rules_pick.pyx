@@ -1,7 +1,7 @@
 """Rules of picking one element of each row: what a loss does with the scores and the class of each sample."""
 from libc.stdint cimport int64_t
 
-from eager_core.dtypes cimport EAGER_INT64
+from eager_core.dtypes cimport DTYPES, EAGER_INT64
 from eager_core.errors cimport invalid_argument, out_of_range
 from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_text
 from eager_core.op cimport FAMILY_PICK, FAMILY_PUT, JOB_ROWS, OpCall, eager_pick_loop, keep, op_name, register_rule
@@ -36,6 +36,9 @@ cdef int _job(OpCall *c, TensorBase x, TensorBase index, Layout picked, Py_ssize
     c.job.args[2] = writable(c).data
     c.job.dims[0] = picked.numel
     c.job.dims[1] = n
+    c.job.steps[0] = DTYPES[x.dtype].itemsize * (1 if put else n)
+    c.job.steps[1] = sizeof(int64_t)
+    c.job.steps[2] = DTYPES[x.dtype].itemsize * (n if put else 1)
     return 0
 
 

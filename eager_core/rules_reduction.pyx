@@ -10,8 +10,8 @@ from eager_core._generated.op_ids cimport UFUNC_DIVIDE
 from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, strided_layout
 from eager_core.op cimport (
-    FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP, JOB_REDUCE, JOB_ROWS, OpCall, RESULT_FLOAT, RESULT_LOGICAL, eager_cast_loop,
-    eager_row_loop, keep, op_name, register_rule,
+    FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP_1, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, OpCall, RESULT_FLOAT, RESULT_LOGICAL,
+    eager_cast_loop, eager_row_loop, keep, op_name, register_rule,
 )
 from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, put_double, result, writable
 from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, new_tensor
@@ -82,12 +82,13 @@ cdef int rule_reduction(OpCall *c) except -1:
     if start == START_ZERO and not mean and x.layout.contiguous and out.layout.numel == 1:
         # Everything, in one run of the loop.
         memset(out.data, 0, DTYPES[dtype].itemsize)
-        c.job.kind = JOB_LOOP
+        c.job.kind = JOB_TOTAL
         c.job.loop = kernel.call
         c.job.data = kernel.data
         c.job.args[0] = c.job.args[2] = out.data
         c.job.args[1] = x.data
         c.job.dims[0] = x.layout.numel
+        c.job.dims[1] = DTYPES[dtype].itemsize
         c.job.steps[0] = c.job.steps[2] = 0
         c.job.steps[1] = DTYPES[dtype].itemsize
         return 0
@@ -105,6 +106,7 @@ cdef int rule_reduction(OpCall *c) except -1:
     plan_tensor(&c.job, 1, x)
     plan_tensor(&c.job, 2, seen)
     c.job.kind = JOB_REDUCE
+    c.job.dims[1] = DTYPES[dtype].itemsize
     c.job.divide = NULL
     if mean:
         _divide(c, out, count)
@@ -228,6 +230,7 @@ cdef int rule_rows(OpCall *c) except -1:
     c.job.args[0] = x.data
     c.job.args[1] = NULL if y is None else y.data
     c.job.args[2] = written.data
+    c.job.steps[0] = c.job.steps[1] = c.job.steps[2] = length * DTYPES[dtype].itemsize
     return 0
 
 
@@ -258,7 +261,7 @@ cdef int rule_unreduce(OpCall *c) except -1:
     result(c, target, x.dtype)
     if x.layout.numel == 1:
         # One number for all: the gradient of a sum over everything.
-        c.job.kind = JOB_LOOP
+        c.job.kind = JOB_LOOP_1
         c.job.loop = eager_cast_loop(x.dtype, x.dtype)
         c.job.data = NULL
         c.job.args[0] = x.data

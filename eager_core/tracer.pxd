@@ -6,7 +6,7 @@ cdef enum:
     # Elements (multiply-adds of a product) below which a kernel keeps the GIL: about a microsecond of work. Two threads with operators on 6
     # floats make 12.6 million calls a second together when they keep it and 4.3 when they release it around each: most of the time
     # goes into handing the GIL over. Two threads gain from the release from 1024 elements on for tanh, from some 8000 for a product
-    # (float64, 2 cores). `python benchmarks/threads.py` measures it.
+    # (float64, 2 cores). `python benchmarks/threads.py gil` measures it.
     KEEP_GIL_BELOW = 1024
 
 cdef int trace_op(OpCall *c) except -1

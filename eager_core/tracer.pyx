@@ -6,17 +6,21 @@ from libc.string cimport memcpy
 
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.modes cimport modes_on
-from eager_core.op cimport JOB_GUFUNC, JOB_LOOP, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, eager_cast_loop, eager_run_plan
+from eager_core.op cimport (
+    JOB_GUFUNC, JOB_LOOP_1, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, JOB_TOTAL, eager_cast_loop, eager_run_plan,
+)
 from eager_core.preserving cimport put_by
 from eager_core.profiling cimport add_kernel_time, now, run_at_once_below, set_run_at_once_below, watched
+from eager_core.splitting cimport SPLIT_FROM, run_large
 from eager_core.storage cimport Storage
 from eager_core.tensor cimport empty_tensor
+from eager_core.thread_pool cimport decide_count
 
 
 cdef inline Py_ssize_t _work(Job *job) noexcept:
     cdef Py_ssize_t work = 1
     cdef int i
-    if job.kind == JOB_LOOP:
+    if job.kind <= JOB_TOTAL:
         return job.dims[0]
     if job.kind == JOB_GUFUNC:
         return job.dims[0] * job.dims[1] * job.dims[2] * job.dims[3]
@@ -29,7 +33,7 @@ cdef inline Py_ssize_t _work(Job *job) noexcept:
 
 cdef inline void _run(Job *job) noexcept nogil:
     """Kernels cannot fail, and touch no Python object."""
-    if job.kind == JOB_LOOP or job.kind == JOB_GUFUNC:
+    if job.kind <= JOB_GUFUNC:
         job.loop(job.args, job.dims, job.steps, job.data)
     elif job.kind == JOB_PLAN:
         eager_run_plan(&job.plan)
@@ -44,33 +48,49 @@ cdef inline void _run(Job *job) noexcept nogil:
 
 cdef void run_job(Job *job) noexcept:
     """Release the GIL, run the kernel, take the GIL back; a kernel too small to be worth it keeps the GIL (S1.12)."""
-    if _work(job) < run_at_once_below:
+    cdef Py_ssize_t work = _work(job)
+    if work < run_at_once_below:
         _run(job)
-    elif not watched:
+    elif watched:
+        _timed_way(job)
+    elif work < SPLIT_FROM:
         with nogil:
             _run(job)
     else:
-        _timed_way(job)
+        _large_way(job)
+
+
+cdef void _run_large(Job *job) noexcept:
+    decide_count()
+    with nogil:
+        run_large(job)
 
 
 cdef void _run_timed(Job *job) noexcept:
     """The same; waiting for the GIL is not the kernel's time."""
     cdef long long start, end
-    if _work(job) < KEEP_GIL_BELOW:
+    cdef Py_ssize_t work = _work(job)
+    if work < KEEP_GIL_BELOW:
         start = now()
         _run(job)
         end = now()
     else:
+        if work >= SPLIT_FROM:
+            decide_count()
         with nogil:
             start = now()
-            _run(job)
+            if work < SPLIT_FROM:
+                _run(job)
+            else:
+                run_large(job)
             end = now()
     add_kernel_time(end - start)
 
 
 ctypedef void (*job_way)(Job *job) noexcept
 set_run_at_once_below(KEEP_GIL_BELOW)
-cdef job_way _timed_way = _run_timed      # by a pointer, lest it be inlined
+cdef job_way _timed_way = _run_timed      # by pointers, lest they be inlined
+cdef job_way _large_way = _run_large
 
 
 cdef int trace_op(OpCall *c) except -1:
@@ -131,7 +151,7 @@ cdef void plan_constant(Job *job, int k, char *data) noexcept:
 cdef void _plan_copy(Job *job, TensorBase target, TensorBase source) noexcept:
     job.data = NULL
     if target.layout.contiguous and source.layout.contiguous and target.layout.numel == source.layout.numel:
-        job.kind = JOB_LOOP
+        job.kind = JOB_LOOP_1
         job.loop = eager_cast_loop(source.dtype, target.dtype)
         job.args[0] = source.data
         job.args[1] = target.data
@@ -156,7 +176,7 @@ cdef int copy_into(TensorBase target, TensorBase source) except -1:
 
 cdef int fill(TensorBase t, double value) except -1:
     cdef Job job
-    job.kind = JOB_LOOP
+    job.kind = JOB_LOOP_1
     job.loop = eager_cast_loop(EAGER_FLOAT64, t.dtype)
     job.data = NULL
     job.args[0] = <char *>&value

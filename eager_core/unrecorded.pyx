@@ -6,7 +6,7 @@ from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLO
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.grad_node cimport SavedTensor
 from eager_core.layout cimport same_shape
-from eager_core.op cimport FAMILY_BINARY, FAMILY_UNARY, JOB_LOOP, Job, eager_cast_loop, eager_own_loop
+from eager_core.op cimport FAMILY_BINARY, FAMILY_UNARY, JOB_LOOP_1, JOB_LOOP_2, Job, eager_cast_loop, eager_own_loop
 from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport alias, as_array, empty_tensor
 from eager_core.tracer cimport KEEP_GIL_BELOW, begin_plan, plan_constant, plan_memory, plan_tensor, run_job
@@ -18,12 +18,11 @@ cdef inline bint _reusable(TensorBase t, int references) noexcept:
             and t.storage.version.outsiders == 0 and t.accumulator is None and t._stop_gradient)
 
 
-cdef bint _loop_of(OpRow *row, int dtype, Job *job) noexcept:
+cdef inline bint _loop_of(OpRow *row, int dtype, Job *job) noexcept:
     """A direct loop from floating point to the same dtype."""
     cdef Loop *loop
     if dtype < EAGER_FLOAT32:
         return False
-    job.kind = JOB_LOOP
     if row.kernel < 0:
         job.loop = eager_own_loop(-1 - row.kernel, dtype)
         job.data = NULL
@@ -46,6 +45,7 @@ cdef TensorBase unrecorded_1(OpRow *row, TensorBase x, int spare):
     if row.family != FAMILY_UNARY or not x.layout.contiguous or not _loop_of(row, x.dtype, &job):
         return None
     out = x if spare and _reusable(x, spare) else empty_tensor(x.layout, x.dtype)
+    job.kind = JOB_LOOP_1
     job.dims[0] = x.layout.numel
     _operand(&job, 0, x)
     _operand(&job, 1, out)
@@ -66,6 +66,7 @@ cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x
         out = y
     else:
         out = empty_tensor(x.layout, x.dtype)
+    job.kind = JOB_LOOP_2
     job.dims[0] = x.layout.numel
     _operand(&job, 0, x)
     _operand(&job, 1, y)
@@ -88,6 +89,7 @@ cdef TensorBase unrecorded_saved(OpRow *row, GradNode node, int k, bint first, T
     if not untouched(_held_saved, saved.version, saved.data, <Layout>saved.layout, DTYPES[saved.dtype].itemsize):
         return None                              # an older value, or an error: the general way knows
     out = other if spare and _reusable(other, spare) else empty_tensor(other.layout, other.dtype)
+    job.kind = JOB_LOOP_2
     job.dims[0] = other.layout.numel
     job.args[not first] = saved.data
     job.steps[not first] = DTYPES[saved.dtype].itemsize
@@ -107,6 +109,7 @@ cdef TensorBase unrecorded_number(OpRow *row, TensorBase x, double number, bint 
             or not _loop_of(row, x.dtype, &job)):
         return None
     out = x if spare and _reusable(x, spare) else empty_tensor(x.layout, x.dtype)
+    job.kind = JOB_LOOP_2
     job.dims[0] = x.layout.numel
     _operand(&job, number_first, x)
     _operand(&job, 2, out)
@@ -126,7 +129,7 @@ cdef bint add_same(TensorBase t, TensorBase addend) noexcept:
     if (add.call == NULL or t.dtype != addend.dtype or not t.layout.contiguous or not addend.layout.contiguous
             or not same_shape(t.layout, addend.layout)):
         return False
-    job.kind = JOB_LOOP
+    job.kind = JOB_LOOP_2
     job.loop = add.call
     job.data = add.data
     job.dims[0] = t.layout.numel
@@ -143,7 +146,7 @@ cdef int fill_region(TensorBase t, Layout region, char *data, double value) exce
         memset(data, 0, region.numel * DTYPES[t.dtype].itemsize)
         return 0
     if region.contiguous:
-        job.kind = JOB_LOOP
+        job.kind = JOB_LOOP_1
         job.loop = eager_cast_loop(EAGER_FLOAT64, t.dtype)
         job.data = NULL
         job.dims[0] = region.numel
@@ -169,7 +172,7 @@ cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase pie
         target += as_array(piece, False)
         return 0
     if region.contiguous and piece.layout.contiguous and piece.layout.numel == region.numel:
-        job.kind = JOB_LOOP
+        job.kind = JOB_LOOP_2
         job.loop = add.call
         job.data = add.data
         job.dims[0] = region.numel
@@ -194,7 +197,7 @@ cdef TensorBase copy_of_region(TensorBase t, Layout region, char *data):
         memcpy(made.data, data, region.numel * DTYPES[t.dtype].itemsize)
         return made
     if region.contiguous:
-        job.kind = JOB_LOOP
+        job.kind = JOB_LOOP_1
         job.loop = eager_cast_loop(t.dtype, t.dtype)
         job.data = NULL
         job.dims[0] = region.numel

@@ -63,7 +63,15 @@ from python_api.dtypes import (
     uint64,
 )
 from python_api.elementwise import *  # type: ignore[assignment]  # noqa: F403
-from python_api.framework import CPUPlace, _test_eager_guard, get_default_dtype, in_dynamic_mode, set_default_dtype
+from python_api.framework import (
+    CPUPlace,
+    _test_eager_guard,
+    get_default_dtype,
+    get_num_threads,
+    in_dynamic_mode,
+    set_default_dtype,
+    set_num_threads,
+)
 from python_api.indexing import *  # type: ignore[assignment]  # noqa: F403  goes before an operator of the table
 from python_api.linalg import (
     bmm,
@@ -153,6 +161,7 @@ __all__ = [
     "full_like",
     "ger",
     "get_default_dtype",
+    "get_num_threads",
     "grad",
     "in_dynamic_mode",
     "inf",
@@ -201,6 +210,7 @@ __all__ = [
     "seed",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_threads",
     "set_printoptions",
     "set_vlog_level",
     "shape",

@@ -7,11 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from eager_core import Tensor, is_grad_enabled
+from eager_core import Tensor, get_num_threads, is_grad_enabled, set_num_threads
 from eager_core.place import CPUPlace
 from python_api import dtypes
 
-__all__ = ["CPUPlace", "as_dtype", "check_constant", "get_default_dtype", "in_dynamic_mode", "set_default_dtype"]
+__all__ = [
+    "CPUPlace",
+    "as_dtype",
+    "check_constant",
+    "get_default_dtype",
+    "get_num_threads",
+    "in_dynamic_mode",
+    "set_default_dtype",
+    "set_num_threads",
+]
 
 _default_dtype: np.dtype[Any] = dtypes.float32
 

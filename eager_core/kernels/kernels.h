@@ -32,8 +32,26 @@ typedef struct {
     char *pointers[EAGER_MAX_OPERANDS];
 } eager_plan;
 
-/* Drop axes of length 1, merge axes that advance together, run the longest cheap axis innermost. */
+/* The same, put in order: axes of length 1 dropped, axes that advance together merged, the longest cheap axis first, which is innermost.
+ * A walk over a part of one axis does there exactly what the whole walk does. */
+typedef struct { intptr_t length; intptr_t steps[EAGER_MAX_OPERANDS]; } eager_axis;
+typedef struct {
+    eager_loop loop;
+    void *data;
+    int operands;
+    int ndim; /* at least 1 */
+    eager_axis axes[EAGER_MAX_NDIM];
+    char *pointers[EAGER_MAX_OPERANDS];
+} eager_walk;
+int eager_begin_walk(const eager_plan *plan, eager_walk *walk); /* 0: there are no elements */
+void eager_run_walk(const eager_walk *walk);
 void eager_run_plan(const eager_plan *plan);
+
+/* Parts of a walk (parts.c): which axis to cut, and how many elements the output has. `adds_up`: a reduction, to all of whose results each
+ * part contributes; else parts write different places. 0: it must be done in one go. */
+typedef struct { int axis, adds_up; intptr_t outputs; } eager_cut;
+int eager_choose_cut(const eager_walk *walk, eager_cut *cut);
+void eager_take_part(const eager_walk *walk, int axis, intptr_t begin, intptr_t end, eager_walk *part);
 
 /* The loop that converts `from` to `to` (a plain copy when they are equal). Never NULL. */
 eager_loop eager_cast_loop(int from, int to);

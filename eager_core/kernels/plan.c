@@ -7,7 +7,7 @@
 /* Below this many elements a call costs more than the loop; a longer axis then pays even if its steps are wide. */
 #define SHORT_AXIS 8
 
-typedef struct { intptr_t length; intptr_t steps[EAGER_MAX_OPERANDS]; } axis;
+typedef eager_axis axis;
 
 /* Merge neighbours (innermost first) that advance all operands as one longer axis would; the number of axes left. */
 static int merge_axes(axis *axes, int ndim, int operands)
@@ -66,16 +66,14 @@ static void avoid_short_inner_axis(axis *axes, int ndim)
     }
 }
 
-void eager_run_plan(const eager_plan *plan)
+int eager_begin_walk(const eager_plan *plan, eager_walk *walk)
 {
     const int operands = plan->operands;
-    axis axes[EAGER_MAX_NDIM];
-    char *pointers[EAGER_MAX_OPERANDS];
-    intptr_t index[EAGER_MAX_NDIM] = {0};
+    axis *axes = walk->axes;
     int ndim = 0;
 
     for (int d = plan->ndim - 1; d >= 0; d--) {
-        if (plan->shape[d] == 0) return;
+        if (plan->shape[d] == 0) return 0;
         if (plan->shape[d] == 1) continue;
         axes[ndim].length = plan->shape[d];
         for (int op = 0; op < operands; op++) axes[ndim].steps[op] = plan->strides[op][d];
@@ -92,11 +90,25 @@ void eager_run_plan(const eager_plan *plan)
         ndim = merge_axes(axes, ndim, operands);
         avoid_short_inner_axis(axes, ndim);
     }
+    walk->loop = plan->loop;
+    walk->data = plan->data;
+    walk->operands = operands;
+    walk->ndim = ndim;
+    for (int op = 0; op < operands; op++) walk->pointers[op] = plan->pointers[op];
+    return 1;
+}
 
-    for (int op = 0; op < operands; op++) pointers[op] = plan->pointers[op];
+void eager_run_walk(const eager_walk *walk)
+{
+    const int operands = walk->operands, ndim = walk->ndim;
+    const axis *axes = walk->axes;
+    char *pointers[EAGER_MAX_OPERANDS];
+    intptr_t index[EAGER_MAX_NDIM] = {0};
+
+    for (int op = 0; op < operands; op++) pointers[op] = walk->pointers[op];
     for (;;) {
         int d = 1;
-        plan->loop(pointers, &axes[0].length, axes[0].steps, plan->data);
+        walk->loop(pointers, &axes[0].length, axes[0].steps, walk->data);
         for (; d < ndim; d++) {
             if (++index[d] < axes[d].length) {
                 for (int op = 0; op < operands; op++) pointers[op] += axes[d].steps[op];
@@ -107,4 +119,10 @@ void eager_run_plan(const eager_plan *plan)
         }
         if (d >= ndim) return;
     }
+}
+
+void eager_run_plan(const eager_plan *plan)
+{
+    eager_walk walk;
+    if (eager_begin_walk(plan, &walk)) eager_run_walk(&walk);
 }

@@ -1,0 +1,3 @@
+from collections.abc import Sequence
+
+def _test_cut(shape: Sequence[int], *operands: tuple[int, Sequence[int]]) -> tuple[int, bool, int] | None: ...
