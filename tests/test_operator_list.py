@@ -83,7 +83,8 @@ def test_a_method_takes_what_the_function_takes_behind_its_first(name):
 # ---- the reference page ----------------------------------------------------------------------------------------------------------------
 
 PAGE = reference.page()
-MODES = {*autograd.__all__, *framework.__all__, "_test_eager_guard", "set_printoptions", "set_vlog_level"}  # what is no operator and makes no tensor
+# What is no operator and makes no tensor.
+MODES = {*autograd.__all__, *framework.__all__, "_test_eager_guard", "set_printoptions", "set_vlog_level"}
 
 
 @pytest.mark.parametrize("place", ["", "linalg.", "nn.functional."])
