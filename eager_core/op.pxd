@@ -17,6 +17,14 @@ cdef extern from "kernels/kernels.h":
     void eager_run_plan(const eager_plan *plan) noexcept nogil
     eager_loop eager_cast_loop(int source, int target) noexcept nogil
     eager_loop eager_own_loop(int kernel, int dtype) noexcept nogil
+    ctypedef struct eager_front_data:
+        eager_loop loop
+        void *data
+        eager_loop sum
+    enum:
+        EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE
+    eager_loop eager_front_loop(int operation, int dtype) noexcept nogil
+    eager_loop eager_sum_loop(int dtype) noexcept nogil
     ctypedef struct eager_scale_data:
         double scale, bias
         int64_t iscale, ibias

@@ -50,6 +50,13 @@ enum eager_kernel {
 };
 eager_loop eager_own_loop(int kernel, int dtype);
 
+/* Loops that stand before NumPy's of an operation and take what they do faster; their `data`. NULL: none for this dtype. */
+typedef struct { eager_loop loop; void *data; eager_loop sum; } eager_front_data;
+enum eager_front { EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE, EAGER_FRONT_LOOPS };
+eager_loop eager_front_loop(int operation, int dtype);
+/* args[2] += all elements of args[1]; the other steps are taken for 0. The fastest for this processor, all with the same results. */
+eager_loop eager_sum_loop(int dtype);
+
 /* `data` of EAGER_SCALE: x * scale + bias, or (x + bias) * scale. Integer dtypes use the int64 members. */
 typedef struct { double scale, bias; int64_t iscale, ibias; int bias_after_scale; } eager_scale_data;
 
