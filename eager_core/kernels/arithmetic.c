@@ -8,20 +8,26 @@
 #define FEW 64
 
 #if defined(__GNUC__)
-typedef float vector_float __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
-typedef double vector_double __attribute__((vector_size(16), aligned(sizeof(double)), may_alias));
-#define BY_VECTORS(T, OP, A, B) \
-    for (; i + 16 / EAGER_SIZE(T) <= count; i += 16 / EAGER_SIZE(T)) *(vector_##T *)(out + i) = A(vector_##T, a) OP B(vector_##T, b);
+#define VECTOR(NAME, T, N) typedef T NAME __attribute__((vector_size(N * sizeof(T)), aligned(sizeof(T)), may_alias));
+VECTOR(four_float, float, 4)
+VECTOR(two_float, float, 2)
+VECTOR(two_double, double, 2)
+#define VECTORS_float(OP, A, B) \
+    for (; left >= 4; left -= 4) STEP(four_float, 4, OP, A, B) \
+    if (left & 2) STEP(two_float, 2, OP, A, B)
+#define VECTORS_double(OP, A, B) for (; left >= 2; left -= 2) STEP(two_double, 2, OP, A, B)
 #else
-#define BY_VECTORS(T, OP, A, B)
+#define VECTORS_float(OP, A, B) for (; left > 1; left--) STEP(float, 1, OP, A, B)
+#define VECTORS_double(OP, A, B) for (; left > 1; left--) STEP(double, 1, OP, A, B)
 #endif
-#define EACH(V, p) *(const V *)(p + i)
+#define STEP(V, N, OP, A, B) { *(V *)out = A(V, a) OP B(V, b); a += N; b += N; out += N; }
+#define EACH(V, p) *(const V *)p
 #define ONE(V, p) p##0 /* stands for a whole vector, too */
 
 #define CALCULATE(T, OP, A, B) { \
-        intptr_t i = 0; \
-        BY_VECTORS(T, OP, A, B) \
-        for (; i < count; i++) out[i] = A(T, a) OP B(T, b); \
+        intptr_t left = count; \
+        VECTORS_##T(OP, A, B) \
+        if (left & 1) *out = A(T, a) OP B(T, b); \
         return; \
     }
 
@@ -31,13 +37,13 @@ typedef double vector_double __attribute__((vector_size(16), aligned(sizeof(doub
 
 /* SUM: what to do with a result that stands still. */
 #define LOOP(NAME, T, OP, SUM) \
-    static void NAME##_##T(char **args, const intptr_t *n, const intptr_t *steps, void *data) \
+    EAGER_SHARED void NAME##_##T(char **args, const intptr_t *n, const intptr_t *steps, void *data) \
     { \
         const intptr_t count = *n, size = EAGER_SIZE(T), a_step = steps[0], b_step = steps[1]; \
         const eager_front_data *const behind = (const eager_front_data *)data; \
         if (count <= FEW && count > 0 && steps[2] == size) { \
-            const T *const a = (const T *)args[0], *const b = (const T *)args[1]; \
-            T *const out = (T *)args[2]; \
+            const T *a = (const T *)args[0], *b = (const T *)args[1]; \
+            T *out = (T *)args[2]; \
             if (a_step == size && INDEPENDENT(a)) { \
                 if (b_step == size && INDEPENDENT(b)) CALCULATE(T, OP, EACH, EACH) \
                 if (b_step == 0) { \
