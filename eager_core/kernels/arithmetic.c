@@ -8,32 +8,27 @@
 #define FEW 64
 
 #if defined(__GNUC__)
-#define VECTOR(NAME, T, N) typedef T NAME __attribute__((vector_size(N * sizeof(T)), aligned(sizeof(T)), may_alias));
-VECTOR(four_float, float, 4)
-VECTOR(two_float, float, 2)
-VECTOR(two_double, double, 2)
-#define VECTORS_float(OP, A, B) \
-    for (; left >= 4; left -= 4) STEP(four_float, 4, OP, A, B) \
-    if (left & 2) STEP(two_float, 2, OP, A, B)
-#define VECTORS_double(OP, A, B) for (; left >= 2; left -= 2) STEP(two_double, 2, OP, A, B)
+typedef float four_float __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
+typedef double four_double __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
+#define FOUR 4
 #else
-#define VECTORS_float(OP, A, B) for (; left > 1; left--) STEP(float, 1, OP, A, B)
-#define VECTORS_double(OP, A, B) for (; left > 1; left--) STEP(double, 1, OP, A, B)
+typedef float four_float;
+typedef double four_double;
+#define FOUR 1
 #endif
-#define STEP(V, N, OP, A, B) { *(V *)out = A(V, a) OP B(V, b); a += N; b += N; out += N; }
-#define EACH(V, p) *(const V *)p
-#define ONE(V, p) p##0 /* stands for a whole vector, too */
+#define EACH(V, p, i) *(const V *)((p) + (i))
+#define ONE(V, p, i) p##0 /* stands for a whole vector, too */
 
+/* The last four are taken first, for they may overlap those before, and the output may be an input. */
 #define CALCULATE(T, OP, A, B) { \
-        intptr_t left = count; \
-        VECTORS_##T(OP, A, B) \
-        if (left & 1) *out = A(T, a) OP B(T, b); \
+        if (count >= FOUR) { \
+            const intptr_t end = count - FOUR; \
+            const four_##T last = A(four_##T, a, end) OP B(four_##T, b, end); \
+            for (intptr_t i = 0; i < end; i += FOUR) *(four_##T *)(out + i) = A(four_##T, a, i) OP B(four_##T, b, i); \
+            *(four_##T *)(out + end) = last; \
+        } else for (intptr_t i = 0; i < count; i++) out[i] = A(T, a, i) OP B(T, b, i); \
         return; \
     }
-
-/* The output is the input, or before it, or away from it. Else an element written would be read later (a running sum), and all at once is
- * another result than one by one. */
-#define INDEPENDENT(p) ((uintptr_t)out - (uintptr_t)(p) - 1 >= (uintptr_t)count * sizeof *out - 1)
 
 /* SUM: what to do with a result that stands still. */
 #define LOOP(NAME, T, OP, SUM) \
@@ -44,13 +39,13 @@ VECTOR(two_double, double, 2)
         if (count <= FEW && count > 0 && steps[2] == size) { \
             const T *a = (const T *)args[0], *b = (const T *)args[1]; \
             T *out = (T *)args[2]; \
-            if (a_step == size && INDEPENDENT(a)) { \
-                if (b_step == size && INDEPENDENT(b)) CALCULATE(T, OP, EACH, EACH) \
+            if (a_step == size) { \
+                if (b_step == size) CALCULATE(T, OP, EACH, EACH) \
                 if (b_step == 0) { \
                     const T b0 = *b; \
                     CALCULATE(T, OP, EACH, ONE) \
                 } \
-            } else if (a_step == 0 && b_step == size && INDEPENDENT(b)) { \
+            } else if (a_step == 0 && b_step == size) { \
                 const T a0 = *a; \
                 CALCULATE(T, OP, ONE, EACH) \
             } \

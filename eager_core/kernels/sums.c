@@ -1,15 +1,15 @@
 /* Sums of float32 and float64 along one axis: out += all elements.
  *
  * The order of the additions depends on the number of elements and on nothing else, so the result has the same bits wherever the elements
- * lie, whatever their step, and on every machine: vectors have 64 bytes, which processors with shorter ones take in pieces. Blocks of
- * 8 x 4 vectors go into four sums side by side; the sums of blocks are added in pairs, then pairs of pairs, so rounding grows with log(n).
- * Less than NumPy's on average: their blocks are of 128 elements in 8 sums. What is missing of a vector counts as 0. */
+ * lie, whatever their step, and on every machine: vectors have 32 bytes, which processors with shorter ones take in pieces. Blocks of
+ * 8 x 8 vectors go into eight sums side by side; the sums of blocks are added in pairs, then pairs of pairs, so that rounding grows with
+ * log(n). What is missing of a vector counts as 0. Elements with gaps between them are first copied side by side, a block at a time. */
 #include "loops.h"
 
-#define ROUNDS 8         /* a block has that many times four vectors */
-#define BYTES 32         /* of a vector */
-#define LEVELS 64        /* more pairs of pairs than there is memory for */
-#define SHORT 16         /* below, vectors are not worth it */
+#define ROUNDS 8  /* a block has that many times eight vectors */
+#define BYTES 32  /* of a vector */
+#define LEVELS 64 /* more pairs of pairs than there is memory for */
+#define SHORT 16  /* below, vectors are not worth it */
 
 #if defined(__GNUC__)
 #define VECTOR(NAME, T) typedef T vector_##NAME __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));
