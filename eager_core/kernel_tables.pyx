@@ -50,7 +50,9 @@ cdef int _read(Loop *row, PyUFuncObject *ufunc) except -1:
     return 0
 
 
-cdef dict _FRONTS = {"add": EAGER_FRONT_ADD, "subtract": EAGER_FRONT_SUBTRACT, "multiply": EAGER_FRONT_MULTIPLY, "divide": EAGER_FRONT_DIVIDE}
+cdef dict _FRONTS = {
+    "add": EAGER_FRONT_ADD, "subtract": EAGER_FRONT_SUBTRACT, "multiply": EAGER_FRONT_MULTIPLY, "divide": EAGER_FRONT_DIVIDE,
+}
 
 
 cdef int _stand_before(Loop *row, int operation) except -1:

@@ -1,8 +1,8 @@
 /* Loops in front of NumPy's for + - * / of float32 and float64, which stand in the tables in their place.
  *
- * NumPy's look for overlap, alignment and the best instructions first: on a few elements that is dearer than the work, which is done here.
- * So are sums: the same loop of +, with a result that stands still. Anything else goes on to NumPy's loop. The results are the same bits,
- * but for sums (sums.c). */
+ * NumPy's look for overlap, alignment and the best instructions first: on a few elements that is dearer than the work, which is done here
+ * (no overlap is looked for: see loops.h). So are sums: the same loop of +, with a result that stands still. Anything else goes on to
+ * NumPy's loop. The results are NumPy's to the bit, but for sums (sums.c). */
 #include "loops.h"
 
 #define FEW 64
