@@ -99,6 +99,9 @@ WORKS: tuple[Work, ...] = (
         ("exp", "`x.exp()`", "x.exp()", "np.exp(x)"),
         ("tanh_", "`x.tanh_()`", "x.tanh_()", "np.tanh(x, out=x)"),
         ("sum", "`x.sum()`", "x.sum()", "x.sum()"))),
+    Work("bias_1024x256", "`(x + b).sum().backward()`, 1024×256 float32, b of 256",
+         Code("x = tensor(random.random((1024, 256), dtype='float32')); b = tensor(np.zeros(256, 'float32'), True)",
+              "(x + b).sum().backward(); forget(b)"), group="large"),
     Work("chain_1M", "chain of 1,000,000 recorded operators, backward", Code(RECORDED, "programs.chain(a, 1_000_000); forget(a)"),
          group="long"),
 )

@@ -2,9 +2,12 @@
 import numpy as np
 from numpy._core import umath
 cimport numpy as cnp
-from libc.stdlib cimport calloc
+from libc.stdlib cimport calloc, malloc
 
 from eager_core.dtypes cimport DTYPES, EAGER_DTYPES
+from eager_core.op cimport (
+    EAGER_FRONT_ADD, EAGER_FRONT_DIVIDE, EAGER_FRONT_MULTIPLY, EAGER_FRONT_SUBTRACT, eager_front_data, eager_front_loop, eager_sum_loop,
+)
 
 cdef extern from "kernels/kernels.h":
     enum:
@@ -54,6 +57,31 @@ cdef int _read(Loop *row, PyUFuncObject *ufunc) except -1:
     return 0
 
 
+cdef dict _FRONTS = {
+    "add": EAGER_FRONT_ADD, "subtract": EAGER_FRONT_SUBTRACT, "multiply": EAGER_FRONT_MULTIPLY, "divide": EAGER_FRONT_DIVIDE,
+}
+
+
+cdef int _stand_before(Loop *row, int operation) except -1:
+    """Loops of ours that hand on to those read; what they need of them lives as long as the table."""
+    cdef int code
+    cdef eager_loop front
+    cdef eager_front_data *behind
+    for code in range(<int>EAGER_DTYPES):
+        front = eager_front_loop(operation, code)
+        if front == NULL or row[code].call == NULL or row[code].result != code:
+            continue
+        behind = <eager_front_data *>malloc(sizeof(eager_front_data))
+        if behind == NULL:
+            raise MemoryError
+        behind.loop = row[code].call
+        behind.data = row[code].data
+        behind.sum = eager_sum_loop(code)
+        row[code].call = front
+        row[code].data = behind
+    return 0
+
+
 # Loops that take the GIL and raise by themselves: only NumPy's own machinery may run them.
 cdef set _RAISING = {"power", "floor_divide", "remainder", "lcm", "gcd"}
 
@@ -86,6 +114,8 @@ cdef int register_ufuncs(list names) except -1:
         # `functions` and its neighbours are public, but nothing may depend on them for being right.
         if isinstance(ufunc, cnp.ufunc):
             _read(_loops + k * EAGER_DTYPES, <PyUFuncObject *>ufunc)
+            if name in _FRONTS:
+                _stand_before(_loops + k * EAGER_DTYPES, _FRONTS[name])
         if name in _VECTOR:
             _replace(_loops + k * EAGER_DTYPES, _VECTOR[name])
         if name in _RAISING:

@@ -35,6 +35,14 @@ cdef extern from "kernels/kernels.h":
     void eager_take_part(const eager_walk *walk, int axis, Py_ssize_t begin, Py_ssize_t end, eager_walk *part) noexcept nogil
     eager_loop eager_cast_loop(int source, int target) noexcept nogil
     eager_loop eager_own_loop(int kernel, int dtype) noexcept nogil
+    ctypedef struct eager_front_data:
+        eager_loop loop
+        void *data
+        eager_loop sum
+    enum:
+        EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE
+    eager_loop eager_front_loop(int operation, int dtype) noexcept nogil
+    eager_loop eager_sum_loop(int dtype) noexcept nogil
     ctypedef struct eager_scale_data:
         double scale, bias
         int64_t iscale, ibias

@@ -76,6 +76,13 @@ enum eager_vector_function {
 eager_loop eager_vector_loop(int function, int dtype);
 eager_loop eager_vector_loop_up_to(int level, int function, int dtype); /* 1: AVX2, 2: AVX-512 if there is one */
 
+/* Loops that stand before NumPy's of an operation and take what they do faster; their `data`. NULL: none for this dtype. */
+typedef struct { eager_loop loop; void *data; eager_loop sum; } eager_front_data;
+enum eager_front { EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE, EAGER_FRONT_LOOPS };
+eager_loop eager_front_loop(int operation, int dtype);
+/* args[2] += all elements of args[1]; the other steps are taken for 0. The fastest for this processor, all with the same results. */
+eager_loop eager_sum_loop(int dtype);
+
 /* `data` of EAGER_SCALE: x * scale + bias, or (x + bias) * scale. Integer dtypes use the int64 members. */
 typedef struct { double scale, bias; int64_t iscale, ibias; int bias_after_scale; } eager_scale_data;
 
