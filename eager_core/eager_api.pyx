@@ -894,11 +894,9 @@ def tensor_from_array(array, stop_gradient=True, str name=""):
     return made
 
 
-def tensor_over_array(array, stop_gradient=True):
-    """Make a leaf tensor over the memory of a NumPy array, which its owner may go on writing to: what operators save of it are copies."""
-    cdef TensorBase made = borrow_array(array, "from_numpy(copy=False)")
-    _set_stop_gradient(made, stop_gradient)
-    return made
+def tensor_over_array(array, str caller not None):
+    """Make a constant over the memory of a NumPy array, which its owner may go on writing to: what operators save of it are copies."""
+    return borrow_array(array, caller)
 
 
 def _constant(array):
