@@ -10,7 +10,7 @@ Line = tuple[str, int, str]  # file, number, function
 Lines = tuple[Line, ...]  # innermost first
 
 SHOWN = 4  # a line and its callers
-_own = [os.path.dirname(__file__) + "/"]  # pathlib takes 10 ms to import
+_own = [os.path.dirname(__file__) + os.sep]  # pathlib takes 10 ms to import
 
 
 class _Running(threading.local):
@@ -24,7 +24,7 @@ _running = _Running()
 
 def skip(directory: str) -> None:
     """Count code in a directory as the library's, not the user's."""
-    _own.append(directory + "/")
+    _own.append(directory + os.sep)
 
 
 def here() -> Lines:

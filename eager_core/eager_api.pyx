@@ -511,7 +511,13 @@ cdef class Tensor(TensorBase):
         return array.copy() if dtype is None else array.astype(dtype, copy=True)
 
     def readonly_array(self):
-        """Return a NumPy array over this tensor's memory that cannot be written to. It shows later writes to the tensor."""
+        """Return a NumPy array over this tensor's memory that cannot be written to. It shows later writes to the tensor.
+
+        Returns
+        -------
+        numpy.ndarray, shape and dtype of the tensor
+            Read-only for good. It keeps the memory alive, not the tensor.
+        """
         return as_array(self, False)
 
     def writable_array(self):
@@ -540,6 +546,31 @@ cdef class Tensor(TensorBase):
 
         With ``copy=False`` it is over this tensor's memory, to read and to write: it counts as an in-place operation when it is made, with
         the checks of ``writable_array()``, and again when the consumer has let go of it. Operators save copies meanwhile.
+
+        Parameters
+        ----------
+        stream : None
+        max_version : tuple of two ints, optional
+            The newest version of the protocol that the consumer knows; without it, or below (1, 0), the capsule is of the unversioned form.
+        dl_device : tuple of two ints, optional
+            (1, 0), the CPU.
+        copy : bool, optional
+
+        Returns
+        -------
+        PyCapsule
+            Named ``dltensor_versioned``, or ``dltensor``.
+
+        Raises
+        ------
+        TypeError
+            ``max_version`` or ``copy`` is of another type.
+        ValueError
+            A stream is given; with ``copy=False``, what ``writable_array()`` refuses with it.
+        RuntimeError
+            With ``copy=False``: a tensor with a history, outside of ``no_grad()``.
+        BufferError
+            Another device; with ``copy=False``, elements in reverse order.
         """
         return make_capsule(self, stream, max_version, dl_device, copy)
 
@@ -894,11 +925,9 @@ def tensor_from_array(array, stop_gradient=True, str name=""):
     return made
 
 
-def tensor_over_array(array, stop_gradient=True):
-    """Make a leaf tensor over the memory of a NumPy array, which its owner may go on writing to: what operators save of it are copies."""
-    cdef TensorBase made = borrow_array(array, "from_numpy(copy=False)")
-    _set_stop_gradient(made, stop_gradient)
-    return made
+def tensor_over_array(array, str caller not None):
+    """Make a constant over the memory of a NumPy array, which its owner may go on writing to: what operators save of it are copies."""
+    return borrow_array(array, caller)
 
 
 def _constant(array):

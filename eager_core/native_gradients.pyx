@@ -11,7 +11,6 @@ from eager_core._generated.op_ids cimport (
 from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, numpy_dtype
 from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function, reuse_1, reuse_2, reuse_number
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport Layout, SCALAR_LAYOUT, shape_list, strided_layout
 from eager_core.op cimport OpCall, begin_call, op_row
 from eager_core.tensor cimport adopt_array, alias, number_tensor

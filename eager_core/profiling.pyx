@@ -237,19 +237,18 @@ cdef void count_given(Py_ssize_t nbytes, uint64_t serial) noexcept:
 
 # ---- a profile -------------------------------------------------------------------------------------------------------------------------
 
-cdef void _forget() noexcept:
-    global _n_recorded, _recorded, _recorded_room, _n_levels, _levels, _levels_room
-    cdef Recorded *old = _recorded
-    cdef Py_ssize_t i, n = _n_recorded
-    _recorded = NULL                 # letting go of names and shapes must not meet a half-empty array
-    _n_recorded = _recorded_room = 0
+cdef list _spans(Recorded *recorded, Py_ssize_t n):
+    cdef Py_ssize_t i
+    cdef Recorded *one
+    spans = []
     for i in range(n):
-        Py_XDECREF(old[i].name)
-        Py_XDECREF(old[i].shapes)
-    free(old)
-    free(_levels)
-    _levels = NULL
-    _n_levels = _levels_room = 0
+        one = &recorded[i]
+        name = (<object>one.name if one.name != NULL else "GradNodeAccumulation" if one.row == NULL
+                else one.row.node_name.decode() if one.kind == SPAN_NODE
+                else one.row.name.decode() + ("_" if one.inplace else ""))
+        spans.append((<int>one.kind, name, bool(one.inplace), bool(one.failed), one.thread, one.start, one.end, one.kernel, one.allocated,
+                      one.in_use, None if one.shapes == NULL else <object>one.shapes))
+    return spans
 
 
 def start_profile(bint record_shapes, Py_ssize_t in_use):
@@ -258,7 +257,6 @@ def start_profile(bint record_shapes, Py_ssize_t in_use):
     if watched & WATCH_PROFILE:
         already_exists("a profile is on already, in this thread or in another one. Profiles do not nest: mark parts of one with "
                        "RecordEvent(name)")
-    _forget()
     _profile += 1
     _shapes = record_shapes
     _in_use = _peak = in_use
@@ -272,22 +270,25 @@ def start_profile(bint record_shapes, Py_ssize_t in_use):
 
 def stop_profile():
     """End it; return the spans, the levels of memory and the totals."""
-    cdef Py_ssize_t i
-    cdef Recorded *one
+    global _recorded, _n_recorded, _recorded_room, _levels, _n_levels, _levels_room
+    cdef Py_ssize_t i, n_recorded = _n_recorded, n_levels = _n_levels
+    cdef Recorded *recorded = _recorded
+    cdef Level *levels = _levels
     end = eager_now()
     _watch(0, WATCH_PROFILE)
-    spans = []
-    for i in range(_n_recorded):
-        one = &_recorded[i]
-        name = (<object>one.name if one.name != NULL else "GradNodeAccumulation" if one.row == NULL
-                else one.row.node_name.decode() if one.kind == SPAN_NODE
-                else one.row.name.decode() + ("_" if one.inplace else ""))
-        spans.append((<int>one.kind, name, bool(one.inplace), bool(one.failed), one.thread, one.start, one.end, one.kernel, one.allocated,
-                      one.in_use, None if one.shapes == NULL else <object>one.shapes))
-    levels = [(_levels[i].time, _levels[i].in_use) for i in range(_n_levels)]
     totals = (end, _in_use, _peak, _peak_time, _taken, _blocks, bool(_incomplete))
-    _forget()
-    return spans, levels, totals
+    # Making objects may run a collection, and so anything, another profile included: from here on the arrays are ours alone.
+    _recorded = NULL
+    _levels = NULL
+    _n_recorded = _recorded_room = _n_levels = _levels_room = 0
+    try:
+        return _spans(recorded, n_recorded), [(levels[i].time, levels[i].in_use) for i in range(n_levels)], totals
+    finally:
+        for i in range(n_recorded):
+            Py_XDECREF(recorded[i].name)
+            Py_XDECREF(recorded[i].shapes)
+        free(recorded)
+        free(levels)
 
 
 def wants_shapes():

@@ -110,7 +110,8 @@ cdef inline void _begin(Storage made, Py_ssize_t nbytes) noexcept:
         _note(made)
 
 
-cdef Storage _new_storage(Py_ssize_t nbytes):
+cdef Storage _new_storage():
+    """Without memory; its other fields are of no use until `_begin`."""
     global _n_kept
     cdef Storage made
     if _n_kept == 0:
@@ -118,7 +119,6 @@ cdef Storage _new_storage(Py_ssize_t nbytes):
     else:
         _n_kept -= 1
         made = <Storage>eager_revive(_kept[_n_kept], <PyTypeObject *>Storage)
-    _begin(made, nbytes)
     return made
 
 
@@ -130,8 +130,9 @@ cdef void _note(Storage made) noexcept:
 
 
 cdef Storage allocate(Py_ssize_t nbytes, int itemsize):
-    cdef Storage made = _new_storage(nbytes)
+    cdef Storage made = _new_storage()
     made.data = take_block(nbytes)
+    _begin(made, nbytes if made.data != NULL else 0)         # what there is not is no part of the peak
     if made.data == NULL:
         resource_exhausted(f"cannot allocate {nbytes} bytes")
     made.granule = itemsize if itemsize < 8 else 8
@@ -148,7 +149,8 @@ cdef void take_up(Storage s, Py_ssize_t nbytes, int itemsize) noexcept:
 
 
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):
-    cdef Storage made = _new_storage(nbytes)
+    cdef Storage made = _new_storage()
+    _begin(made, nbytes)
     made.owner = owner
     made.data = data
     made.granule = itemsize if itemsize < 8 else 8

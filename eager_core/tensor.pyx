@@ -50,14 +50,14 @@ cdef void register_tensor_type(type public):
 
 
 cdef enum:
-    SIZES = 17                   # 0, 64 .. LARGEST_STAYING bytes
+    SIZES = LARGEST_STAYING // 64 + 1        # 0, 64 .. LARGEST_STAYING bytes
     KEPT_OF_A_SIZE = 32
 
 cdef PyObject *_kept[EAGER_KEPT + 1]      # tensors without references; their object fields are None
 cdef int _n_kept = 0
 # Temporaries come and go with their memory: tensors that still have storage and layout, by the memory's size in units of 64 bytes.
-cdef PyObject *_kept_whole[17][32]
-cdef int _n_kept_whole[17]
+cdef PyObject *_kept_whole[SIZES][KEPT_OF_A_SIZE]
+cdef int _n_kept_whole[SIZES]
 cdef destructor _plain_dealloc = NULL
 
 

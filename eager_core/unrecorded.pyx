@@ -41,11 +41,12 @@ cdef inline void _operand(Job *job, int k, TensorBase t) noexcept:
 cdef TensorBase unrecorded_1(OpRow *row, TensorBase x, int spare):
     cdef Job job
     cdef TensorBase out
-    cdef Storage _held = x.storage           # should another thread rebind it while the GIL is away
+    cdef Storage _held
     if row.family != FAMILY_UNARY or not x.layout.contiguous or not _loop_of(row, x.dtype, &job):
         return None
     out = x if spare and _reusable(x, spare) else empty_tensor(x.layout, x.dtype)
     job.kind = JOB_LOOP_1
+    _held = x.storage                        # should another thread rebind it while the GIL is away; earlier, it would count as a holder
     job.dims[0] = x.layout.numel
     _operand(&job, 0, x)
     _operand(&job, 1, out)
@@ -56,7 +57,7 @@ cdef TensorBase unrecorded_1(OpRow *row, TensorBase x, int spare):
 cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x, int spare_y):
     cdef Job job
     cdef TensorBase out
-    cdef Storage _held_x = x.storage, _held_y = y.storage
+    cdef Storage _held_x, _held_y
     if (row.family != FAMILY_BINARY or x.dtype != y.dtype or not x.layout.contiguous or not y.layout.contiguous
             or not same_shape(x.layout, y.layout) or not _loop_of(row, x.dtype, &job)):
         return None
@@ -67,6 +68,8 @@ cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x
     else:
         out = empty_tensor(x.layout, x.dtype)
     job.kind = JOB_LOOP_2
+    _held_x = x.storage
+    _held_y = y.storage
     job.dims[0] = x.layout.numel
     _operand(&job, 0, x)
     _operand(&job, 1, y)
@@ -80,7 +83,7 @@ cdef TensorBase unrecorded_saved(OpRow *row, GradNode node, int k, bint first, T
     cdef SavedTensor *saved = &node.saved[k]
     cdef Job job
     cdef TensorBase out
-    cdef Storage _held_saved, _held = other.storage
+    cdef Storage _held_saved, _held
     if (row.family != FAMILY_BINARY or k >= node.n_saved or saved.storage == NULL or saved.dtype != other.dtype
             or other.dtype >= EAGER_COMPLEX64 or not (<Layout>saved.layout).contiguous or not other.layout.contiguous
             or not same_shape(<Layout>saved.layout, other.layout) or not _loop_of(row, other.dtype, &job)):
@@ -90,6 +93,7 @@ cdef TensorBase unrecorded_saved(OpRow *row, GradNode node, int k, bint first, T
         return None                              # an older value, or an error: the general way knows
     out = other if spare and _reusable(other, spare) else empty_tensor(other.layout, other.dtype)
     job.kind = JOB_LOOP_2
+    _held = other.storage
     job.dims[0] = other.layout.numel
     job.args[not first] = saved.data
     job.steps[not first] = DTYPES[saved.dtype].itemsize
@@ -103,13 +107,14 @@ cdef TensorBase unrecorded_number(OpRow *row, TensorBase x, double number, bint 
     cdef Job job
     cdef TensorBase out
     cdef float single
-    cdef Storage _held = x.storage
+    cdef Storage _held
     # A power of 2 is another kernel, and the rule's business.
     if (row.family != FAMILY_BINARY or row.id == OP_POW or x.dtype >= EAGER_COMPLEX64 or not x.layout.contiguous
             or not _loop_of(row, x.dtype, &job)):
         return None
     out = x if spare and _reusable(x, spare) else empty_tensor(x.layout, x.dtype)
     job.kind = JOB_LOOP_2
+    _held = x.storage
     job.dims[0] = x.layout.numel
     _operand(&job, number_first, x)
     _operand(&job, 2, out)

@@ -38,8 +38,8 @@ def set_from_environment() -> None:
 
 
 def write(at: int, text: str) -> None:
-    """Write a line if the level is at least `at`. A stream that fails must not fail the operator."""
+    """Write a line if the level is at least `at`. A stream that fails, in whatever way, fails no operator: that may have written."""
     stream = sys.stderr
     if at <= _level and stream is not None:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(Exception):
             stream.write(f"VLOG({at}) {text}\n")

@@ -9,7 +9,8 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from eager_core import vlog
 
-from eager_core.dtypes cimport DTYPES
+from eager_core._generated.op_ids cimport OP_ADD, OP_MULTIPLY
+from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport SavedTensor
 from eager_core.layout cimport Layout, same_shape, shape_list, shape_text
@@ -61,11 +62,15 @@ cdef int begin_watched(OpCall *c, CallNotes *notes) except -1:
 
 
 cdef int end_watched(OpCall *c, CallNotes *notes, bint failed) except -1:
-    leave_span(&notes.span, c.row, None, c.inplace, failed, _input_shapes(c) if watched & WATCH_PROFILE and wants_shapes() else None)
-    savers = None
+    savers = shapes = None
     if notes.savers != NULL:
         savers = <object>notes.savers
         Py_XDECREF(<PyObject *>notes.savers)
+    try:
+        if watched & WATCH_PROFILE and wants_shapes():
+            shapes = _input_shapes(c)
+    finally:
+        leave_span(&notes.span, c.row, None, c.inplace, failed, shapes)      # whatever happens: the span lies on the caller's stack
     if failed:
         return 0
     if watched & WATCH_LOG:
@@ -170,8 +175,9 @@ cdef int _advise(OpCall *c, long long began, list savers) except -1:
             harmed.append((id(node), role_of(node, kept)))
     if not c.inplace and not backward and c.out != NULL and not c.is_view and not c.nothing:
         candidates = [_candidate(c, 0)]
-        if c.n > 1 and c.row.family == FAMILY_BINARY and c.row.name in (b"add", b"multiply", b"maximum", b"minimum"):
-            candidates.append(_candidate(c, 1))      # a + b is b + a, bit by bit
+        # a + b is b + a, bit by bit; so is a * b, but of complex numbers, where one of the products may be fused into the sum.
+        if c.n > 1 and (c.row.id == OP_ADD or (c.row.id == OP_MULTIPLY and (<TensorBase>c.out).dtype < EAGER_COMPLEX64)):
+            candidates.append(_candidate(c, 1))
     node = None
     out = <TensorBase>(c.x[0] if c.inplace else c.out)
     if out is not None and out.grad_node is not None:

@@ -108,15 +108,12 @@ from python_api.vlog import set_vlog_level
 
 if TYPE_CHECKING:
     from python_api import profiler
-    from python_api.profiler import set_vlog_level
 else:
 
     def __getattr__(name):
         """Import what few programs need when it is first asked for."""
         if name == "profiler":
             return importlib.import_module(f"{__name__}.{name}")
-        if name == "set_vlog_level":
-            return importlib.import_module(f"{__name__}.profiler").set_vlog_level
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():

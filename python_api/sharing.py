@@ -43,7 +43,7 @@ def from_numpy(array: np.ndarray[Any, np.dtype[Any]], copy: bool = True) -> Tens
     if not isinstance(array, np.ndarray):
         raise TypeError(f"(InvalidType) from_numpy(): a numpy.ndarray is needed, but got {type(array).__name__}")
     _check_flag(copy, "from_numpy")
-    return to_tensor(array) if copy else tensor_over_array(array)
+    return to_tensor(array) if copy else tensor_over_array(array, "from_numpy(copy=False)")
 
 
 def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -73,7 +73,7 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
     """
     _check_flag(copy, "from_dlpack")
     check_place(device, "from_dlpack")
-    source = dlpack if hasattr(dlpack, "__dlpack__") else _Capsule(dlpack)
+    source = dlpack if hasattr(dlpack, "__dlpack__") and hasattr(dlpack, "__dlpack_device__") else _Capsule(dlpack)
     kind = int(source.__dlpack_device__()[0])
     if kind not in _HOST:
         raise BufferError(f"(InvalidArgument) from_dlpack(): the memory is on a device of type {kind}, not the CPU's. Copy it there first")
@@ -81,11 +81,27 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
         array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)  # NumPy 2.0 knows no copy
     except RuntimeError as error:
         raise TypeError(f"(InvalidType) from_dlpack(): {error}") from error
-    return tensor_over_array(array) if copy is False else to_tensor(array)
+    return tensor_over_array(array, "from_dlpack(copy=False)") if copy is False else to_tensor(array)
 
 
 def to_dlpack(x: Tensor) -> Any:
-    """Return a DLPack capsule with a copy of the tensor, for `from_dlpack` of another library."""
+    """Return a DLPack capsule with a copy of the tensor, for `from_dlpack` of another library.
+
+    Parameters
+    ----------
+    x : Tensor, shape (...), any dtype
+        Its history is left behind. To share the memory: ``x.__dlpack__(copy=False)``.
+
+    Returns
+    -------
+    PyCapsule
+        Named ``dltensor``; it can be taken once.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a Tensor.
+    """
     if not isinstance(x, Tensor):
         raise TypeError(f"(InvalidType) to_dlpack(): argument 'x' must be Tensor, but got {type(x).__name__}")
     return x.__dlpack__()
@@ -96,8 +112,8 @@ class _Capsule:
 
     def __init__(self, capsule: Any) -> None:
         if type(capsule).__name__ != "PyCapsule":
-            raise TypeError("(InvalidType) from_dlpack(): an object with __dlpack__() or a capsule is needed, but got "
-                            f"{type(capsule).__name__}")
+            raise TypeError("(InvalidType) from_dlpack(): an object with __dlpack__() and __dlpack_device__(), or a "
+                            f"capsule, is needed, but got {type(capsule).__name__}")
         name = repr(capsule)
         if '"used_dltensor' in name:
             raise ValueError("(InvalidArgument) from_dlpack(): this capsule has been taken already. Make another one")

@@ -224,6 +224,20 @@ def test_second_operand_of_what_commutes():
     assert [one[1:] for one in advised(step)] == [("add", 1)]
 
 
+def test_complex_factors_do_not_change_places():
+    """Real factors do. A processor that fuses a product with the sum rounds a * b of complex numbers in another way than b * a."""
+    real = leaf()
+    number = paddle.to_tensor(np.linspace(0.1, 1.0, N) * (1 + 2j), stop_gradient=False)
+
+    def step(x):
+        (x * x.detach().exp()).sum()
+
+    assert [one[1:] for one in advised(lambda: step(real))] == []       # saved for x
+    with paddle.no_grad():
+        assert [one[1:] for one in advised(lambda: step(real))] == [("multiply", 1)]
+        assert [one[1:] for one in advised(lambda: step(number))] == []
+
+
 def test_under_no_grad_a_history_would_be_bypassed():
     """S8.7: the write would be straight-through."""
     x = leaf()

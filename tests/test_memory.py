@@ -746,6 +746,21 @@ def test_what_cannot_be_shared(array, error, reason):
         paddle.from_numpy(array, copy=False)
 
 
+@pytest.mark.parametrize("function", [paddle.from_numpy, paddle.from_dlpack])
+def test_the_refusal_names_the_function_that_was_called(function):
+    with pytest.raises(ValueError, match=rf"^\(InvalidArgument\) {function.__name__}\(copy=False\): .* Use copy=True$"):
+        function(np.arange(6.0)[::2], copy=False)
+
+
+def test_half_of_the_protocol_is_none_of_it():
+    class Half:
+        def __dlpack__(self):
+            raise AssertionError
+
+    with pytest.raises(TypeError, match=r"__dlpack__\(\) and __dlpack_device__\(\), or a capsule, is needed, but got Half"):
+        paddle.from_dlpack(Half())
+
+
 def test_exotic_arrays_are_copied():
     for array in (np.arange(4.0)[::-1], np.broadcast_to(np.float64(1.0), (3,)), np.array(3.0), np.zeros((0, 3)),
                   np.frombuffer(bytearray(17), "u1")[1:].view("f8"), np.arange(4, dtype=">f8"), np.arange(6.0).reshape(2, 3).T[::-1]):

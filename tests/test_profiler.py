@@ -116,6 +116,14 @@ def test_peak_is_what_was_alive():
     del d, e
 
 
+def test_memory_that_there_is_not_is_no_part_of_the_peak():
+    column, row = paddle.zeros([10**7, 1]), paddle.zeros([10**7])
+    with profiler.profile() as prof, pytest.raises(MemoryError, match="cannot allocate 400000000000000 bytes"):
+        column + row
+    assert (prof.peak, prof.in_use_after) == (prof.in_use_before, prof.in_use_before)
+    assert prof.allocated == 0
+
+
 def test_in_place_allocates_nothing():
     x = tensor()
     with profiler.profile() as prof:

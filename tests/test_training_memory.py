@@ -33,3 +33,37 @@ def test_a_step_takes_no_more_than_in_torch(sizes, most):
         step()
     assert prof.peak - prof.in_use_before <= most
     assert prof.in_use_after == prof.in_use_before
+
+
+@pytest.mark.parametrize("operator, slope", [
+    (lambda t, c: t * c, lambda n: 3.0**n), (lambda t, c: t * 3.0, lambda n: 3.0**n), (lambda t, c: t / c, lambda n: 3.0**-n),
+    (lambda t, c: -t, lambda n: (-1.0) ** n),
+], ids=["saved operand", "number", "quotient", "negative"])
+def test_backward_writes_over_gradients_that_nobody_else_sees(operator, slope):
+    """One gradient for a chain of any length: that which is the caller's is left alone, the next is written over again and again."""
+    n = 6
+    x, c = paddle.to_tensor(np.ones(1000), stop_gradient=False), paddle.to_tensor(np.full(1000, 3.0))
+    given = paddle.to_tensor(np.full(1000, 2.0))
+    y = x
+    for _ in range(n):
+        y = operator(y, c)
+    with profile() as prof:
+        y.backward(given)
+    assert (prof.allocations, prof.allocated) == (1, 8000)
+    np.testing.assert_allclose(x.grad.numpy(), 2.0 * slope(n), rtol=1e-14)
+    np.testing.assert_array_equal(given.numpy(), 2.0)
+
+
+def test_backward_does_not_write_over_gradients_that_somebody_sees():
+    x, c = paddle.to_tensor(np.ones(1000), stop_gradient=False), paddle.to_tensor(np.full(1000, 3.0))
+    seen = []
+    y = x * c
+    y.register_hook(seen.append)
+    z = y * c
+    z.register_hook(seen.append)
+    z.retain_grads()
+    (z * c).backward(paddle.to_tensor(np.ones(1000)))
+    np.testing.assert_array_equal(seen[0].numpy(), 3.0)
+    np.testing.assert_array_equal(z.grad.numpy(), 3.0)
+    np.testing.assert_array_equal(seen[1].numpy(), 9.0)
+    np.testing.assert_array_equal(x.grad.numpy(), 27.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -97,3 +98,31 @@ def test_the_page_states_these_bounds():
     rows = re.findall(r"^\| `(\w+)` \| (float\d+) \| ([\d.]+) \|", page, re.MULTILINE)
     stated = {(name, dtype): float(bound) for name, dtype, bound in rows}
     assert stated == BOUNDS
+
+
+def coefficients_in(text: str) -> list[float]:
+    """Of a polynomial in Horner's form, lowest power first."""
+    return [float.fromhex(number) for number in re.findall(r"(?:p = |p, z, |p \* r \+ |p, r, )(-?0x[0-9a-f.]+p[+-]?\d+)", text)][::-1]
+
+
+def test_the_headers_hold_what_the_tool_makes():
+    root = Path(__file__).parents[1]
+    if not (root / "tools" / "polynomials.py").exists():
+        pytest.skip("no tools beside this package")
+    spec = importlib.util.spec_from_file_location("polynomials", root / "tools" / "polynomials.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)                # sets its own number of digits
+    try:
+        made = {fit.name: [tool.rounded(value, fit.single) for value in tool.interpolate(fit)] for fit in tool.FITS}
+    finally:
+        mpmath.mp.dps = 40
+    kernels = root / "eager_core" / "kernels"
+    header, loops = (kernels / "vector_math.h").read_text(), (kernels / "loops.h").read_text()
+    found = re.findall(r"^INLINE double polynomial_(\w+)\(double \w\)\n\{(.*?)^\}", header, re.M | re.S)
+    bodies = {name.upper(): body for name, body in found}
+    assert set(bodies) | {"EXP_SINGLE"} == set(made)
+    for name, body in bodies.items():
+        assert coefficients_in(body) == made[name], name
+    for text, function in ((header, "exp_of_negative_single"), (loops, "eager_exp_negative")):
+        body = re.search(rf"float {function}\(float x\)\n\{{(.*?)^\}}", text, re.M | re.S)[1]
+        assert coefficients_in(body) == made["EXP_SINGLE"], function

@@ -91,13 +91,13 @@ def test_all_threads(level, capsys):
     assert logged(capsys, lambda: (thread.start(), thread.join())) == ["VLOG(3) Running Eager Forward Op: tanh"]
 
 
-@pytest.mark.parametrize("stream", [None, "closed", "full"])
+@pytest.mark.parametrize("stream", [None, "closed", "full", "no stream"])
 def test_a_stream_that_fails_fails_no_operator(level, monkeypatch, stream):
     class Full(io.StringIO):
         def write(self, text):
             raise OSError(28, "No space left on device")
 
-    bad = Full() if stream == "full" else None if stream is None else io.StringIO()
+    bad = {None: None, "closed": io.StringIO(), "full": Full(), "no stream": object()}[stream]
     if stream == "closed":
         bad.close()
     level(3)

@@ -83,6 +83,11 @@ def nodes(*tensors: Tensor) -> list[Node]:
     *tensors : Tensor
         A constant has no graph.
 
+    Returns
+    -------
+    list of Node
+        Empty if all of them are constants.
+
     Raises
     ------
     TypeError
@@ -92,7 +97,15 @@ def nodes(*tensors: Tensor) -> list[Node]:
 
 
 def saved_tensors(*tensors: Tensor) -> SavedTensors:
-    """Return what the graph behind tensors keeps for backward: ``print(saved_tensors(loss))``, ``saved_tensors(loss).nbytes``."""
+    """Return what the graph behind tensors keeps for backward: ``print(saved_tensors(loss))``, ``saved_tensors(loss).nbytes``.
+
+    Parameters and errors are those of `nodes`.
+
+    Returns
+    -------
+    SavedTensors
+        A list of `Saved`, node by node in the order of `nodes`.
+    """
     return SavedTensors(one for node in nodes(*tensors) for one in node.saved)
 
 
@@ -100,7 +113,7 @@ def to_dot(*tensors: Tensor) -> str:
     """Draw the graph behind tensors as text for Graphviz (``dot -Tsvg``).
 
     Arrows lead the way that gradients go. In-place nodes are orange, views are dashed, region writes are octagons, leaves are blue; saved
-    values are listed in their node with version and bytes, and overwritten ones make it red.
+    values are listed in their node with version and bytes, and overwritten ones make it red. Parameters and errors are those of `nodes`.
     """
     found, roots = _walk(tensors)
     lines = ["digraph {", '    node [shape=box, fontname="sans-serif", fontsize=10]']
@@ -122,7 +135,10 @@ def to_dot(*tensors: Tensor) -> str:
 
 
 def to_mermaid(*tensors: Tensor) -> str:
-    """Draw the graph behind tensors as Mermaid text, which Markdown pages show as a picture; marked as in `to_dot`."""
+    """Draw the graph behind tensors as Mermaid text, which Markdown pages show as a picture; marked as in `to_dot`.
+
+    Parameters and errors are those of `nodes`.
+    """
     found, roots = _walk(tensors)
     lines = ["flowchart TD"]
     for k, (tensor, number) in enumerate(zip(tensors, roots, strict=True)):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from python_api.profiler.averages import nbytes_text
 
 __all__ = ["Advice", "Harm", "inplace_advisor"]
 
-OWN = (str(Path(eager_core.__file__).parent) + "/", str(Path(__file__).parents[1]) + "/")
+OWN = (str(Path(eager_core.__file__).parent) + os.sep, str(Path(__file__).parents[1]) + os.sep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Site:
         text = linecache.getline(self.code.co_filename, self.line)
         if first is None or first != last or begin is None or end is None:
             return text.strip()
-        return linecache.getline(self.code.co_filename, first).encode()[begin:end].decode() or text.strip()
+        # In bytes, and of the text that was compiled; the file may have another by now.
+        return linecache.getline(self.code.co_filename, first).encode()[begin:end].decode(errors="replace") or text.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class inplace_advisor:  # noqa: N801  a context manager
         self._listening = False
 
     def __enter__(self) -> inplace_advisor:
-        if self._listening or self._sites:
+        if self._listening:
             raise RuntimeError("(PermissionDenied) an in-place advisor is entered once; make another one")
         start_advice(self)
         self._listening = True

@@ -123,7 +123,12 @@ class profile:  # noqa: N801  a context manager, named as the references name it
         Parameters
         ----------
         group_by_shapes : bool
-            Keep operators on inputs of different shapes apart.
+            Keep operators on inputs of different shapes apart. Needs a profile that was made with ``record_shapes=True``.
+
+        Raises
+        ------
+        RuntimeError
+            The profile's block has not ended.
         """
         self._over("key_averages")
         return averages(self, group_by_shapes)
