@@ -29,6 +29,7 @@ from contenders import HERE, MODULES, NAMES, PACKAGES
 from works import WORKS, Work
 
 PROGRAMS = Path(__file__).parent
+LEAST_LOOPS = 10  # of one measurement, if that takes no longer than a tenth of a second: the others' turns leave cold caches
 LEAST_SECONDS = 0.001  # of one measurement: drowns the clock, and on a busy machine often fits between two interruptions
 ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -84,6 +85,8 @@ class Contender:
                 answer = self.ask(loops=self.loops)
                 seconds = answer.get("seconds", 0.0)
                 if seconds >= LEAST_SECONDS / 2:
+                    if self.loops < LEAST_LOOPS and seconds / self.loops * LEAST_LOOPS < 0.1:
+                        self.loops = LEAST_LOOPS
                     return True
             self.loops *= 2 if seconds < LEAST_SECONDS / 20 else max(2, int(LEAST_SECONDS / seconds) + 1)
         return self.failed(work, answer)

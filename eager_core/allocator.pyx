@@ -13,7 +13,23 @@ cdef extern from *:
     #if defined(_MSC_VER)
     static char *eager_aligned(size_t n) { return (char *)malloc(n); }
     #else
-    static char *eager_aligned(size_t n) { return (char *)aligned_alloc(64, n); }
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+    static char *eager_aligned(size_t n)
+    {
+    #if defined(MADV_HUGEPAGE)
+        /* Large pages, as NumPy asks for: walking over small ones costs a fault each the first time, and a look-up each later. */
+        const size_t page = (size_t)2 << 20;
+        if (n >= 2 * page) {
+            const size_t whole = (n + page - 1) / page * page;
+            char *block = (char *)aligned_alloc(page, whole);
+            if (block != NULL) madvise(block, whole, MADV_HUGEPAGE);
+            return block;
+        }
+    #endif
+        return (char *)aligned_alloc(64, n);
+    }
     #endif
     """
     char *eager_aligned(size_t n) noexcept
@@ -106,20 +122,23 @@ cdef void _shrink(Py_ssize_t most) noexcept:
         _drop(0)
 
 
-cdef free_fn _free_others = NULL
-cdef bytes_fn _bytes_of_others = NULL
+cdef free_fn[4] _free_others
+cdef bytes_fn[4] _bytes_of_others
+cdef int _others = 0
 
 
 cdef void register_keeper(free_fn free_all, bytes_fn kept_bytes) noexcept:
-    global _free_others, _bytes_of_others
-    _free_others = free_all
-    _bytes_of_others = kept_bytes
+    global _others
+    _free_others[_others] = free_all
+    _bytes_of_others[_others] = kept_bytes
+    _others += 1
 
 
 def empty_cache():
     """Give all unused blocks back to the system."""
-    cdef int bin
-    _free_others()
+    cdef int bin, i
+    for i in range(_others):
+        _free_others[i]()
     _shrink(0)
     for bin in range(SMALL_BINS):
         while _small_kept[bin]:
@@ -138,8 +157,11 @@ def set_cache_limit(Py_ssize_t nbytes):
 
 def cached_bytes():
     """Return how many bytes of unused blocks are kept."""
-    cdef int bin
-    cdef Py_ssize_t total = _large_bytes + _bytes_of_others()
+    cdef int bin, i
+    cdef Py_ssize_t total = _large_bytes
+    for i in range(_others):
+        if _bytes_of_others[i] != NULL:
+            total += _bytes_of_others[i]()
     for bin in range(SMALL_BINS):
         total += _small_kept[bin] * bin * STEP
     return total

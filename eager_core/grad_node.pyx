@@ -5,10 +5,11 @@ from cpython.ref cimport Py_XDECREF
 from libc.stdlib cimport calloc, free
 
 from eager_core._generated.op_ids cimport OP_PY_LAYER
+from eager_core.allocator cimport register_keeper
 from eager_core.errors cimport resource_exhausted
 from eager_core.modes cimport lines_here, watch_on
 from eager_core.recycling cimport (
-    EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
+    EAGER_KEPT_NODES, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
 )
 from eager_core.storage cimport Storage
 from eager_core.write_log cimport drop_snapshot
@@ -112,7 +113,7 @@ cdef void release_saved(PyObject *node) noexcept:
     (<GradNode>node).n_saved = 0
 
 
-cdef PyObject *_kept[EAGER_KEPT + 1]      # nodes without references; their object fields are None
+cdef PyObject *_kept[EAGER_KEPT_NODES + 1]      # nodes without references; their object fields are None
 cdef int _n_kept = 0
 cdef PyObject *_dying = NULL              # nodes that wait for their turn, linked by `run`
 cdef bint _retiring = False
@@ -135,7 +136,7 @@ cdef void _retire(PyObject *o) noexcept:
         o = _dying
         _dying = <PyObject *>(<GradNode>o).run
         _let_go(o)
-        if _n_kept < EAGER_KEPT:
+        if _n_kept < EAGER_KEPT_NODES:
             _kept[_n_kept] = o
             _n_kept += 1
         else:
@@ -171,6 +172,16 @@ cdef void _let_go(PyObject *o) noexcept:
 
 
 cdef destructor _plain_dealloc = eager_intercept_dealloc(<PyTypeObject *>GradNode, _retire)
+
+
+cdef void _free_kept() noexcept:
+    global _n_kept
+    while _n_kept:
+        _n_kept -= 1
+        _plain_dealloc(_kept[_n_kept])
+
+
+register_keeper(_free_kept, NULL)
 
 
 cdef GradNode new_node(OpRow *row):
