@@ -26,6 +26,7 @@ from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list
 from eager_core.modes cimport modes_on, watch_on, watching
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.profiling cimport SPAN_PASS, Span, enter_span, leave_span, watched
+from eager_core.recycling cimport eager_expect_node
 from eager_core.storage cimport bump_region
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name, wants_grad
 from eager_core.unrecorded cimport add_same
@@ -97,6 +98,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     LOOKED_AT = 4                # Run.watch: by the profiler or the log
+    AHEAD = 6                    # nodes
     FEW = 8                      # nodes of a small graph: no memory is asked for
 
 
@@ -611,6 +613,8 @@ cdef class Run:
                 n -= 1
                 left -= 1
                 at = ready[n]
+                if at + AHEAD < self.n_states:           # nodes run about in the order in which they were found
+                    eager_expect_node(self.states[at + AHEAD].node)
                 node = <GradNode>self.states[at].node
                 ran = self.states[at].needed and (self.finish(at) if self.watch == 0 else self.finish_watched(at))
                 for i in range(node.n_edges):

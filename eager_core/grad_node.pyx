@@ -9,7 +9,7 @@ from eager_core.allocator cimport register_keeper
 from eager_core.errors cimport resource_exhausted
 from eager_core.modes cimport lines_here, watch_on
 from eager_core.recycling cimport (
-    EAGER_KEPT_NODES, PyObject_GC_Track, PyObject_GC_UnTrack, eager_intercept_dealloc, eager_is_exactly, eager_revive,
+    EAGER_KEPT_NODES, PyObject_GC_Track, PyObject_GC_UnTrack, eager_expect_node, eager_intercept_dealloc, eager_is_exactly, eager_revive,
 )
 from eager_core.storage cimport Storage
 from eager_core.write_log cimport drop_snapshot
@@ -113,6 +113,9 @@ cdef void release_saved(PyObject *node) noexcept:
     (<GradNode>node).n_saved = 0
 
 
+cdef enum:
+    AHEAD = 4                    # nodes
+
 cdef PyObject *_kept[EAGER_KEPT_NODES + 1]      # nodes without references; their object fields are None
 cdef int _n_kept = 0
 cdef PyObject *_dying = NULL              # nodes that wait for their turn, linked by `run`
@@ -192,6 +195,8 @@ cdef GradNode new_node(OpRow *row):
     else:
         _n_kept -= 1
         made = <GradNode>eager_revive(_kept[_n_kept], <PyTypeObject *>GradNode)
+        if _n_kept >= AHEAD:
+            eager_expect_node(_kept[_n_kept - AHEAD])
         made.n_edges = made.running = 0
         made.inplace = made.cleared = made.real_part = False
         made.run = NULL
