@@ -31,7 +31,7 @@ cdef extern from *:
     }
 
     /* Put `dealloc` in front of a type's own, which is returned; or do nothing where an object owns its type. */
-    static destructor eager_intercept_dealloc(PyTypeObject *type, destructor dealloc)
+    static inline destructor eager_intercept_dealloc(PyTypeObject *type, destructor dealloc)
     {
         const destructor own = type->tp_dealloc;
         if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type->tp_dealloc = dealloc;
