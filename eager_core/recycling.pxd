@@ -4,6 +4,7 @@ from cpython.object cimport PyObject, PyTypeObject, destructor
 
 cdef extern from *:
     """
+    #include <stdint.h>
     #if defined(__SANITIZE_ADDRESS__)
     #define EAGER_KEPT 0                     /* what is freed is to be seen as freed */
     #define EAGER_KEPT_NODES 0
@@ -16,10 +17,13 @@ cdef extern from *:
     static inline void eager_expect_node(const void *node)
     {
     #if defined(__GNUC__)
-        __builtin_prefetch((const char *)node - 16, 1);
-        __builtin_prefetch((const char *)node + 48, 1);
-        __builtin_prefetch((const char *)node + 112, 1);
-        __builtin_prefetch((const char *)node + 176, 1);
+        const uintptr_t start = (uintptr_t)node - 16;        /* of the collector's header; a number, for there may be no node */
+        __builtin_prefetch((const void *)start, 1);
+        __builtin_prefetch((const void *)(start + 64), 1);
+        __builtin_prefetch((const void *)(start + 128), 1);
+        __builtin_prefetch((const void *)(start + 192), 1);
+    #else
+        (void)node;
     #endif
     }
 

@@ -3,8 +3,8 @@ from libc.string cimport memcpy, memset
 
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_ADD
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64
-from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.grad_node cimport SavedTensor
+from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport same_shape
 from eager_core.op cimport FAMILY_BINARY, FAMILY_UNARY, JOB_LOOP_1, JOB_LOOP_2, Job, eager_cast_loop, eager_own_loop
 from eager_core.storage cimport Storage, untouched

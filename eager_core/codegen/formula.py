@@ -121,13 +121,10 @@ class Compiler:
                 k = self.slot(operand, False)
                 self.used = before              # with_operand recovers it by itself
                 return f"with_operand({op}, {left}, node, {k}, {self.spare(node.left)})"
-            if not self.is_number(node.left):
-                with_saved = self.with_saved(op, node.left, node.right)
-                if with_saved:
-                    return with_saved
             if self.is_number(node.left):
                 return f"reuse_number({op}, {self.tensor(node.right)}, {self.number(node.left)}, True, {self.spare(node.right)})"
-            return (f"reuse_2({op}, {self.tensor(node.left)}, {self.tensor(node.right)}, {self.spare(node.left)}, "
+            return self.with_saved(op, node.left, node.right) or (
+                    f"reuse_2({op}, {self.tensor(node.left)}, {self.tensor(node.right)}, {self.spare(node.left)}, "
                     f"{self.spare(node.right)})")
         if isinstance(node, ast.IfExp) and isinstance(node.test, ast.Name) and node.test.id == "real":
             real, self.inline = self.tensor(node.body), True
@@ -157,7 +154,7 @@ class Compiler:
         """Two operands of which one is saved: nothing is made of that but the result."""
         for saved, other, first in ((left, right, True), (right, left, False)):
             name, conjugate = self.saved_name(saved)
-            if not name or self.saved_name(other)[0] or self.is_number(other):
+            if not name or self.saved_name(other)[0]:
                 continue
             compiled, before = self.tensor(other), list(self.used)
             k = self.slot(name, False)
