@@ -22,7 +22,7 @@ from eager_core.errors cimport already_exists, freed_error, invalid_argument, pr
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
 from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, real_part, region_view, zero_region, zeros
-from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
+from eager_core.layout cimport Layout, apart, contiguous_layout, same_layout, same_shape, shape_list, shape_text
 from eager_core.modes cimport modes_on, watch_on, watching
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.profiling cimport SPAN_PASS, Span, enter_span, leave_span, watched
@@ -48,9 +48,13 @@ cdef struct NodeState:
     Py_ssize_t first_slot
     bint needed                  # grad(): some input asked for lies behind it
 
-cdef struct SlotState:           # GradTensorHolder: what has arrived for one output of a node
+# GradTensorHolder: what has arrived for one output of a node. A gradient that is zero outside one region stays as small as that region:
+# a time stepper that writes u[t + 1] and reads u[t] never needs one of u's size.
+cdef struct SlotState:
     PyObject *dense              # owned Tensor or NULL
-    PyObject *pieces             # owned list of (Tensor, Layout, offset) or NULL: gradients of regions
+    PyObject *region             # owned Layout or NULL: `dense` is for that region, the rest is zero
+    Py_ssize_t offset            # of the region, in elements
+    PyObject *pieces             # owned, or NULL: a list of more (Tensor, Layout, offset); the empty tuple: nothing but zeros has arrived
 
 # Commits of several threads into one leaf: the additions must not run at once (S9.23).
 cdef PyThread_type_lock _commit_lock = PyThread_allocate_lock()
@@ -95,6 +99,8 @@ cdef struct Commit:              # a gradient for a leaf or for a retained one, 
 
 cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(list items, Py_ssize_t i) noexcept
+
+cdef tuple NOTHING = ()
 
 cdef enum:
     LOOKED_AT = 4                # Run.watch: by the profiler or the log
@@ -177,6 +183,7 @@ cdef class Run:
             Py_XDECREF(self.commits[i].gradient)
         for i in range(self.n_slots):
             Py_XDECREF(self.slots[i].dense)
+            Py_XDECREF(self.slots[i].region)
             Py_XDECREF(self.slots[i].pieces)
         for i in range(self.n_states):
             if self.states[i].node != NULL:
@@ -209,6 +216,7 @@ cdef class Run:
             more = 4 * self.slot_room + node.n_outputs
             self.slots = <SlotState *>grown(self.slots, self.few_slots, self.n_slots * sizeof(SlotState), more * sizeof(SlotState))
             self.slot_room = more
+        eager_expect_node(node.earlier)          # discovery goes from one node to the next: it would wait for each
         if node.run == NULL:
             node.run = <void *>self
             node.run_index = at
@@ -309,21 +317,33 @@ cdef class Run:
 
     cdef int deliver(self, GradNode source, GradNode target, int slot, TensorBase g) except -1:
         cdef SlotState *place
-        cdef PyObject *sum_of_both
         if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
             return 0
         if slot != 0 or g.dtype != target.out_dtype or not same_shape(g.layout, target.out_layout):
             g = fit(g, source, target, slot)
-        place = &self.slots[self.states[self.find(<PyObject *>target)].first_slot + slot]
+        place = self.place_of(target, slot)
+        if place.region != NULL:
+            self.list_region(place)
+        elif place.pieces == <PyObject *>NOTHING:
+            Py_CLEAR(place.pieces)
         if place.dense == NULL:
             Py_INCREF(g)
             place.dense = <PyObject *>g
             return 0
+        self.add_to(target, slot, g)
+        return 0
+
+    cdef inline SlotState *place_of(self, GradNode node, int slot) except NULL:
+        return &self.slots[self.states[self.find(<PyObject *>node)].first_slot + slot]
+
+    cdef int add_to(self, GradNode target, int slot, TensorBase g) except -1:
+        cdef SlotState *place = self.place_of(target, slot)
+        cdef PyObject *sum_of_both
         if not grad_enabled() and exclusive(place.dense) and add_same(<TensorBase>place.dense, g):
             return 0
         total = call_2(OP_ADD, <TensorBase>place.dense, g)
         # An operator may have run arbitrary code (the collector); look the place up again.
-        place = &self.slots[self.states[self.find(<PyObject *>target)].first_slot + slot]
+        place = self.place_of(target, slot)
         sum_of_both = place.dense
         Py_INCREF(total)
         place.dense = <PyObject *>total
@@ -344,27 +364,64 @@ cdef class Run:
             else:
                 whole = g if same_shape(g.layout, layout) else alias(g, contiguous_layout(layout.ndim, layout.dims), g.data)
             return self.deliver(source, target, slot, whole)
-        place = &self.slots[self.states[self.find(<PyObject *>target)].first_slot + slot]
-        if place.dense != NULL and exclusive(place.dense) and (<TensorBase>place.dense).layout.contiguous:
+        place = self.place_of(target, slot)
+        if place.dense == NULL and (place.pieces == NULL or place.pieces == <PyObject *>NOTHING):
+            Py_CLEAR(place.pieces)
+            Py_INCREF(g)
+            place.dense = <PyObject *>g
+            Py_INCREF(region)
+            place.region = <PyObject *>region
+            place.offset = offset
+            return 0
+        if place.region != NULL and place.offset == offset and same_layout(<Layout>place.region, region) \
+                and (<TensorBase>place.dense).dtype == g.dtype:
+            return self.add_to(target, slot, g)
+        if place.region != NULL:
+            self.list_region(place)
+        elif place.dense != NULL and exclusive(place.dense) and (<TensorBase>place.dense).layout.contiguous:
             return add_region(<TensorBase>place.dense, region, offset, g)
-        if place.pieces == NULL:
+        self.list_piece(place, g, region, offset)
+        if place.dense != NULL:
+            self.settle(target, slot)
+        return 0
+
+    cdef int deliver_zeros(self, GradNode target, int slot) except -1:
+        """The target has a gradient, of zeros, which somebody may look at: they are made when that is certain."""
+        cdef SlotState *place
+        if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
+            return 0
+        place = self.place_of(target, slot)
+        if place.dense == NULL and place.pieces == NULL:
+            Py_INCREF(NOTHING)
+            place.pieces = <PyObject *>NOTHING
+        return 0
+
+    cdef int list_piece(self, SlotState *place, object g, object region, Py_ssize_t offset) except -1:
+        if place.pieces == NULL or place.pieces == <PyObject *>NOTHING:
+            Py_CLEAR(place.pieces)
             pieces = []
             Py_INCREF(pieces)
             place.pieces = <PyObject *>pieces
         (<list>place.pieces).append((g, region, offset))
-        if place.dense != NULL:
-            self.settle(target, slot)
+        return 0
+
+    cdef int list_region(self, SlotState *place) except -1:
+        """The one region becomes one of several."""
+        self.list_piece(place, <object>place.dense, <object>place.region, place.offset)
+        Py_CLEAR(place.dense)
+        Py_CLEAR(place.region)
         return 0
 
     cdef int settle(self, GradNode node, int slot) except -1:
         """Add the pieces into the dense gradient, which is made or copied only if it must be."""
         cdef Py_ssize_t at = self.states[self.find(<PyObject *>node)].first_slot + slot
-        cdef list pieces
         cdef TensorBase dense
         cdef PyObject *old
+        if self.slots[at].region != NULL:
+            self.list_region(&self.slots[at])
         if self.slots[at].pieces == NULL:
             return 0
-        pieces = <list>self.slots[at].pieces
+        pieces = <object>self.slots[at].pieces
         Py_CLEAR(self.slots[at].pieces)
         if self.slots[at].dense == NULL:
             dense = zeros(node.output_layout(slot), node.output_dtype(slot))
@@ -446,14 +503,19 @@ cdef class Run:
         cdef Py_ssize_t first = self.states[at].first_slot
         cdef int slot
         cdef bint arrived = False
-        if type(node) is AccumulationNode and self.slots[first].dense == NULL and self.slots[first].pieces != NULL \
+        if node.row != NULL and node.row.id == OP_REGION_WRITE and self.run_narrow(node, first):
+            return True
+        if type(node) is AccumulationNode and (self.slots[first].region != NULL or self.slots[first].dense == NULL
+                                               and self.slots[first].pieces != NULL and self.slots[first].pieces != <PyObject *>NOTHING) \
                 and not self.partial and not self.create_graph and not node.hooks and (<AccumulationNode>node).grad is not None:
             # Pieces for a leaf that has a gradient already: they go straight into it.
+            if self.slots[first].region != NULL:
+                self.list_region(&self.slots[first])
             self.commit_later(<AccumulationNode>node, <object>self.slots[first].pieces)
             Py_CLEAR(self.slots[first].pieces)
             return False
         for slot in range(node.n_outputs):
-            if self.slots[first + slot].pieces != NULL:
+            if self.slots[first + slot].pieces != NULL or self.slots[first + slot].region != NULL:
                 self.settle(node, slot)
             if self.slots[first + slot].dense == NULL:
                 continue
@@ -572,13 +634,52 @@ cdef class Run:
                 PyMem_Free(grads)
         return 0
 
+    cdef bint run_narrow(self, GradNode node, Py_ssize_t first) except -1:
+        """The same for a gradient that is zero outside one region, if nobody looks at it. False: that is not so."""
+        cdef SlotState *place = &self.slots[first]
+        cdef TensorBase g
+        cdef Layout region
+        cdef Py_ssize_t offset = place.offset
+        cdef bint written
+        if place.region == NULL and place.pieces != <PyObject *>NOTHING:
+            return False
+        if node.cleared or node.hooks is not None or node.captures is not None or self.watch & 2:
+            return False
+        if self.partial and ((<size_t><void *>node, 0) in self.wanted or not self.leads_on(node)):
+            return False
+        if place.dense == NULL:
+            Py_CLEAR(place.pieces)
+            if node.next_0 is not None:
+                self.deliver_zeros(node.next_0, node.slot_0)
+            if node.next_1 is not None:
+                self.deliver_zeros(node.next_1, node.slot_1)
+            return True
+        region = <Layout>place.region
+        written = offset == node.region_offset and same_layout(region, node.region)
+        if not written and not apart(region, offset, node.region, node.region_offset) \
+                or (<TensorBase>place.dense).dtype != node.out_dtype:
+            return False
+        g = <TensorBase>place.dense
+        Py_CLEAR(place.dense)
+        Py_CLEAR(place.region)
+        if node.next_1 is not None:
+            if written:
+                self.deliver(node, node.next_1, node.slot_1, g)
+            else:
+                self.deliver_zeros(node.next_1, node.slot_1)
+        if node.next_0 is not None:
+            if written:
+                self.deliver_zeros(node.next_0, node.slot_0)
+            else:
+                self.deliver_piece(node, node.next_0, node.slot_0, g, region, offset)
+        return True
+
     cdef int run_region_write(self, GradNode node, Py_ssize_t first) except -1:
         """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""
         cdef TensorBase g
         cdef GradNode before = node.next_0, value = node.next_1
         if before is not None and overwrites_all(node):
-            # The old value has a gradient, of zeros.
-            self.deliver(node, before, node.slot_0, zeros(node.out_layout, node.out_dtype))
+            self.deliver_zeros(before, node.slot_0)
             before = None
         if not (<TensorBase>self.slots[first].dense).layout.contiguous or (before is not None and not exclusive(self.slots[first].dense)):
             g = call_1(OP_ASSIGN, <TensorBase>self.slots[first].dense)
@@ -631,6 +732,7 @@ cdef class Run:
                 # The pass lets go of the node as it passes: memory shrinks while gradients grow.
                 for i in range(node.n_outputs):
                     Py_CLEAR(self.slots[self.states[at].first_slot + i].dense)
+                    Py_CLEAR(self.slots[self.states[at].first_slot + i].region)
                 if node.run == <void *>self:
                     node.run = NULL
                     self.states[at].node = NULL

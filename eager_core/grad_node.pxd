@@ -45,6 +45,7 @@ cdef class GradNode:
     cdef Py_ssize_t region_offset
     cdef void *run                   # the engine's run that numbered this node, or NULL
     cdef Py_ssize_t run_index
+    cdef const void *earlier         # where a node lies, or lay, that was made some nodes before this one: a pass will soon be there
     # What few nodes have.
     cdef list hooks                  # [Hook]; S9.11
     cdef list captures               # [(slot, AccumulationNode)]: retained gradients, S9.13

@@ -114,7 +114,8 @@ cdef void release_saved(PyObject *node) noexcept:
 
 
 cdef enum:
-    AHEAD = 4                    # nodes
+    AHEAD = 4                    # nodes that will be made
+    RECENT = 16                  # nodes that were made; a power of 2
 
 cdef PyObject *_kept[EAGER_KEPT_NODES + 1]      # nodes without references; their object fields are None
 cdef int _n_kept = 0
@@ -187,8 +188,12 @@ cdef void _free_kept() noexcept:
 register_keeper(_free_kept, NULL)
 
 
+cdef const void *_recent[RECENT]          # the last ones, in a ring
+cdef unsigned int _turn = 0
+
+
 cdef GradNode new_node(OpRow *row):
-    global _n_kept
+    global _n_kept, _turn
     cdef GradNode made
     if _n_kept == 0:
         made = GradNode.__new__(GradNode)
@@ -203,6 +208,9 @@ cdef GradNode new_node(OpRow *row):
         PyObject_GC_Track(<PyObject *>made)
     made.row = row
     made.n_outputs = 1
+    made.earlier = _recent[_turn & (RECENT - 1)]
+    _recent[_turn & (RECENT - 1)] = <const void *>made
+    _turn += 1
     if watch_on:
         made.lines = lines_here()
     return made

@@ -22,6 +22,8 @@ cdef Layout SCALAR_LAYOUT
 cdef bint same_shape_slow(Layout a, Layout b) noexcept
 cdef bint same_layout(Layout a, Layout b) noexcept       # shape and strides (strides of length-1 axes do not count)
 cdef bint overlaps_itself(Layout a) noexcept             # may two indices reach one element?
+cdef void span_of(Layout a, Py_ssize_t *low, Py_ssize_t *high) noexcept          # from the lowest to behind the highest, in elements
+cdef bint apart(Layout a, Py_ssize_t at_a, Layout b, Py_ssize_t at_b) noexcept   # for sure: their spans share nothing
 # Where a part of the whole's memory, `at` elements from its start, lies among the whole's elements in C order; None if strides cannot say.
 cdef Layout region_in_c_order(Layout part, Py_ssize_t at, Layout whole, Py_ssize_t *offset)
 cdef list shape_list(Layout a)

@@ -81,6 +81,29 @@ cdef bint same_layout(Layout a, Layout b) noexcept:
     return True
 
 
+cdef void span_of(Layout a, Py_ssize_t *low, Py_ssize_t *high) noexcept:
+    cdef int i
+    cdef Py_ssize_t length
+    low[0] = 0
+    high[0] = a.numel
+    if a.contiguous:
+        return
+    high[0] = 1
+    for i in range(a.ndim):
+        length = (a.dims[i] - 1) * a.strides[i]
+        if length > 0:
+            high[0] += length
+        else:
+            low[0] += length
+
+
+cdef bint apart(Layout a, Py_ssize_t at_a, Layout b, Py_ssize_t at_b) noexcept:
+    cdef Py_ssize_t low_a, high_a, low_b, high_b
+    span_of(a, &low_a, &high_a)
+    span_of(b, &low_b, &high_b)
+    return at_a + high_a <= at_b + low_b or at_b + high_b <= at_a + low_a
+
+
 cdef bint overlaps_itself(Layout a) noexcept:
     """Sufficient test: axes ordered by stride must each step over everything the smaller ones span."""
     cdef Py_ssize_t[9] steps

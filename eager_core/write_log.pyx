@@ -9,6 +9,7 @@ cimport cython
 from libc.stdlib cimport calloc, free, malloc, realloc
 
 from eager_core.errors cimport resource_exhausted
+from eager_core.layout cimport span_of
 from eager_core.modes cimport preserving
 from eager_core.storage cimport all_written_since, bump_region, eager_region, region_of
 
@@ -163,18 +164,10 @@ cdef int _catch_up(Storage s) except -1:
 
 cdef void _span(char *data, Layout layout, int itemsize, char **low, char **high) noexcept:
     """The bytes between the first and the last of a region's elements, both included; none if there are none."""
-    cdef int i
-    cdef Py_ssize_t length
-    low[0] = high[0] = data
-    if layout.numel == 0:
-        return
-    for i in range(layout.ndim):
-        length = (layout.dims[i] - 1) * layout.strides[i] * itemsize
-        if length > 0:
-            high[0] += length
-        else:
-            low[0] += length
-    high[0] += itemsize
+    cdef Py_ssize_t first, behind
+    span_of(layout, &first, &behind)
+    low[0] = data + first * itemsize
+    high[0] = data + behind * itemsize
 
 
 cdef inline void _extend_span(Storage s, char *data, Layout layout, int itemsize) noexcept:
