@@ -13,7 +13,7 @@ from eager_core.eager_utils cimport check_inplace, gradient_edge, is_leaf, recor
 from eager_core.engine cimport register_backward
 from eager_core.errors cimport invalid_argument, invalid_type, permission_denied, precondition_not_met, unavailable
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
-from eager_core.grad_node cimport GradNode, new_node
+from eager_core.grad_node cimport GradNode, OperatorNode, new_operator_node
 from eager_core.grad_tensor_holder cimport exclusive, zeros
 from eager_core.layout cimport contiguous_layout, same_layout, same_shape, shape_text
 from eager_core.modes cimport modes_on
@@ -38,7 +38,7 @@ cdef class LayerContext:
     cdef list versions               # of their memory at that time
     cdef list origins                # of each saved value: input number, -1 - output number, or None
     cdef bint once
-    cdef GradNode node               # while backward runs, and only then
+    cdef OperatorNode node           # while backward runs, and only then
     cdef int running
 
     def __cinit__(self, *args, **kwargs):
@@ -90,7 +90,7 @@ cdef class LayerContext:
         return 0
 
 
-cdef TensorBase _recovered(LayerContext ctx, GradNode node, int k):
+cdef TensorBase _recovered(LayerContext ctx, OperatorNode node, int k):
     cdef TensorBase made
     cdef GradNode edge
     if node.saved[k].layout == NULL:
@@ -130,7 +130,8 @@ def apply_layer(str name not None, LayerContext ctx not None, forward, backward,
                 dict kwargs not None):
     """Run a custom function's forward and record its node."""
     cdef ForwardGuard guard
-    cdef GradNode node, edge
+    cdef OperatorNode node
+    cdef GradNode edge
     cdef TensorBase t
     cdef bint wanted = False
     cdef int i
@@ -143,7 +144,7 @@ def apply_layer(str name not None, LayerContext ctx not None, forward, backward,
         finally:
             ctx.let_go()
     # Edges to the history that the inputs have now: forward may change it.
-    node = new_node(op_row(OP_PY_LAYER))
+    node = new_operator_node(op_row(OP_PY_LAYER))
     for i in range(len(inputs)):
         t = <TensorBase>inputs[i]
         edge = gradient_edge(t)
@@ -210,7 +211,7 @@ cdef enum:
     FRESH, ALIAS, INPLACE, CONSTANT, WRITTEN_CONSTANT        # what becomes of a result
 
 
-cdef object _attach(GradNode node, LayerContext ctx, str name, list inputs, list before, ForwardGuard guard, object answer):
+cdef object _attach(OperatorNode node, LayerContext ctx, str name, list inputs, list before, ForwardGuard guard, object answer):
     """Check everything, save, and only then give the results their history."""
     cdef list outputs = _outputs(answer)
     cdef list tensors = [one for one in outputs if is_tensor(one)], kinds = [], results = []
@@ -358,7 +359,7 @@ cdef int _check_inputs(str name, list inputs, list tensors, list kinds, ForwardG
     return 0
 
 
-cdef int _save(GradNode node, LayerContext ctx, list inputs, list tensors, list kinds) except -1:
+cdef int _save(OperatorNode node, LayerContext ctx, list inputs, list tensors, list kinds) except -1:
     cdef TensorBase t, given
     cdef int k, i, slot
     ctx.origins = []
@@ -392,7 +393,7 @@ cdef int _save(GradNode node, LayerContext ctx, list inputs, list tensors, list 
 
 # ---- backward --------------------------------------------------------------------------------------------------------------------------
 
-cdef int py_layer_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int py_layer_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     cdef tuple parts = <tuple>node.attr_objects
     cdef LayerContext ctx = <LayerContext>parts[1]
     cdef list arguments = [], items
@@ -453,7 +454,7 @@ cdef int py_layer_backward(GradNode node, PyObject **grads, PyObject **results) 
 
 cdef int _not_twice(GradNode node, TensorBase t) except -1:
     """A result of a backward that was not recorded: differentiating it is an error, not zero."""
-    cdef GradNode refusal = new_node(op_row(OP_PY_LAYER_GRAD))
+    cdef OperatorNode refusal = new_operator_node(op_row(OP_PY_LAYER_GRAD))
     cdef int i
     refusal.out_layout = t.layout
     refusal.out_dtype = t.dtype

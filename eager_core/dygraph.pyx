@@ -13,7 +13,7 @@ from eager_core.eager_utils cimport (
 )
 from eager_core.errors cimport permission_denied
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.grad_node cimport GradNode, new_accumulation_node, new_node
+from eager_core.grad_node cimport GradNode, OperatorNode, new_accumulation_node, new_operator_node
 from eager_core.layout cimport Layout, same_layout, same_shape
 from eager_core.modes cimport modes_on
 from eager_core.tensor cimport alias, wants_grad
@@ -91,7 +91,8 @@ cdef call_way _watched_way = _run_watched
 
 cdef int _run_recorded(OpCall *c) except -1:
     """The rest of the order for a call that leaves a node."""
-    cdef GradNode node = None, before = None, value_edge = None
+    cdef OperatorNode node = None
+    cdef GradNode before = None, value_edge = None
     cdef int before_slot = 0, value_slot = 0
     cdef TensorBase root
     # Everything about the old values comes first: edges to the present history, and what backward needs of the inputs.
@@ -118,7 +119,7 @@ cdef int _run_recorded(OpCall *c) except -1:
     return _own(c, node)
 
 
-cdef int _run_packed(OpCall *c, GradNode node) except -1:
+cdef int _run_packed(OpCall *c, OperatorNode node) except -1:
     """The kernel, and a user's pack hook for each value that the node saves. A hook may fail, and then nothing has happened (S2.6)."""
     cdef TensorBase target, part, backup
     cdef Layout layout
@@ -168,8 +169,8 @@ cdef bint _differentiable_result(OpCall *c) noexcept:
     return (<TensorBase>c.out).dtype >= EAGER_FLOAT32
 
 
-cdef GradNode _begin_node(OpCall *c):
-    cdef GradNode node = new_node(c.row)
+cdef OperatorNode _begin_node(OpCall *c):
+    cdef OperatorNode node = new_operator_node(c.row)
     cdef GradNode edge
     cdef TensorBase x
     cdef int i, source, slot
@@ -233,7 +234,7 @@ cdef int _hold_memory(OpCall *c) except -1:
     return 0
 
 
-cdef int _keep_attributes(OpCall *c, GradNode node) except -1:
+cdef int _keep_attributes(OpCall *c, OperatorNode node) except -1:
     cdef int i
     cdef bint objects = False
     for i in range(c.row.n_attrs):
@@ -250,7 +251,7 @@ cdef int _keep_attributes(OpCall *c, GradNode node) except -1:
     return 0
 
 
-cdef int _finish_node(OpCall *c, GradNode node) except -1:
+cdef int _finish_node(OpCall *c, OperatorNode node) except -1:
     """Outputs: what a gradient must look like, and those that backward needs, as they are after the bump (S2.3)."""
     cdef TensorBase out = <TensorBase>c.out, saved
     cdef int i, source
@@ -270,7 +271,7 @@ cdef int _finish_node(OpCall *c, GradNode node) except -1:
     return 0
 
 
-cdef inline bint _is_used(GradNode node, unsigned int uses) noexcept:
+cdef inline bint _is_used(OperatorNode node, unsigned int uses) noexcept:
     """Whether a gradient that needs the value is wanted: x ** 2 must not keep its result alive."""
     cdef int i
     if (uses & 1 and node.next_0 is not None) or (uses & 2 and node.next_1 is not None):

@@ -20,7 +20,7 @@ from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_object
 from eager_core.eager_utils cimport gradient_edge
 from eager_core.errors cimport already_exists, freed_error, invalid_argument, precondition_not_met, unavailable
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
-from eager_core.grad_node cimport AccumulationNode, GradNode, Hook
+from eager_core.grad_node cimport AccumulationNode, GradNode, Hook, OperatorNode
 from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, real_part, region_view, zero_region, zeros
 from eager_core.layout cimport Layout, apart, contiguous_layout, same_layout, same_shape, shape_list, shape_text
 from eager_core.modes cimport modes_on, watch_on, watching
@@ -115,10 +115,10 @@ cdef inline PyObject *edge_of(GradNode node, int i) noexcept:
         behind = <PyObject *>node.next_0
     elif i == 1:
         behind = <PyObject *>node.next_1
-    elif node.next_rest is None:             # cleared meanwhile, by a pass in a finalizer or in another thread
+    elif (<OperatorNode>node).next_rest is None:             # cleared meanwhile, by a pass in a finalizer or in another thread
         return NULL
     else:
-        behind = PyList_GET_ITEM(node.next_rest, i - 2)
+        behind = PyList_GET_ITEM((<OperatorNode>node).next_rest, i - 2)
     return NULL if behind == <PyObject *>None else behind
 
 
@@ -138,7 +138,7 @@ cdef inline bint overwrites_all(GradNode node) noexcept:
 
 
 cdef inline int edge_slot_of(GradNode node, int i) noexcept:
-    return node.slot_0 if i == 0 else node.slot_1 if i == 1 else node.slots_rest[i - 2]
+    return node.slot_0 if i == 0 else node.slot_1 if i == 1 else (<OperatorNode>node).slots_rest[i - 2]
 
 
 cdef void *grown(void *old, void *few, Py_ssize_t used, Py_ssize_t room) except NULL:
@@ -544,7 +544,7 @@ cdef class Run:
             if node.next_0 is not None:
                 self.deliver_piece(node, node.next_0, node.slot_0, <TensorBase>self.slots[first].dense, node.region, node.region_offset)
         else:
-            self.run_formula(node, first)
+            self.run_formula(<OperatorNode>node, first)
         return True
 
     cdef bint finish_watched(self, Py_ssize_t at) except -1:
@@ -583,7 +583,7 @@ cdef class Run:
                 return True
         return False
 
-    cdef int run_formula(self, GradNode node, Py_ssize_t first) except -1:
+    cdef int run_formula(self, OperatorNode node, Py_ssize_t first) except -1:
         cdef PyObject *few_results[8]
         cdef PyObject *few_grads[8]
         cdef PyObject **results = few_results

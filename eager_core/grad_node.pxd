@@ -25,8 +25,9 @@ cdef struct Number:
 # Fields in the order of their use: a pass over many nodes is as fast as they come from memory, so that what every node uses lies in the
 # first cache lines, and what few nodes have lies apart.
 cdef class GradNode:
+    """What every node has, and all there is to one whose operator moves no data: a view, or a write to a region."""
     cdef OpRow *row
-    # Edges, one per tensor input; None where no gradient is wanted. The first two are inline: most operators have no more.
+    # Edges, one per tensor input; None where no gradient is wanted.
     cdef GradNode next_0
     cdef GradNode next_1
     cdef int slot_0
@@ -34,14 +35,14 @@ cdef class GradNode:
     cdef int n_edges
     # Outputs: what a gradient delivered here must look like.
     cdef int n_outputs
-    cdef int n_saved
+    cdef int n_saved                 # 0 in all but an OperatorNode
     cdef int running                 # passes that are inside its backward function: what it saved stays until they leave
     cdef int8_t out_dtype
     cdef int8_t inplace              # its output 0 was written over its input 0
     cdef int8_t cleared              # saved values freed by a backward pass
     cdef int8_t real_part            # the result was real, and written into a complex tensor: so is what the formula is given
     cdef Layout out_layout
-    cdef Layout region               # ViewNode, RegionWrite: where in the root's memory, in elements
+    cdef Layout region               # of a view or a region write: where in the root's memory, in elements
     cdef Py_ssize_t region_offset
     cdef void *run                   # the engine's run that numbered this node, or NULL
     cdef Py_ssize_t run_index
@@ -49,24 +50,27 @@ cdef class GradNode:
     # What few nodes have.
     cdef list hooks                  # [Hook]; S9.11
     cdef list captures               # [(slot, AccumulationNode)]: retained gradients, S9.13
+    cdef object lines                # None, or where the user's program made this node (detect_anomaly)
+
+    cdef GradNode edge(self, int i)
+    cdef int edge_slot(self, int i) noexcept
+    cdef int set_edge(self, int i, GradNode target, int slot) except -1
+    cdef void clear(self)
+    cdef Layout output_layout(self, int slot)
+    cdef int output_dtype(self, int slot) except -1
+
+cdef class OperatorNode(GradNode):
+    """A node with a formula: what the formula needs, and any number of inputs and outputs."""
     cdef list more_outputs           # [(Layout, dtype)] of outputs 1, 2, ...
     cdef list next_rest              # edges 2, 3, ...
     cdef list slots_rest
     cdef object attr_objects         # None, or a tuple: attributes that are Python objects
     cdef list packed                 # None, or [Packed or None] beside `saved`: values in the form of a pack hook
-    cdef object lines                # None, or where the user's program made this node (detect_anomaly)
-    # What most formulas need.
     cdef SavedTensor *saved          # inline_saved, or memory of its own
     cdef SavedTensor[2] inline_saved
     cdef Number[3] attrs
 
-    cdef GradNode edge(self, int i)
-    cdef int edge_slot(self, int i) noexcept
-    cdef int set_edge(self, int i, GradNode target, int slot) except -1
     cdef int reserve_saved(self, int n) except -1
-    cdef void clear(self)
-    cdef Layout output_layout(self, int slot)
-    cdef int output_dtype(self, int slot) except -1
 
 cdef class AccumulationNode(GradNode):
     """GradNodeAccumulation: where the gradient of a leaf ends; also the cell that keeps a retained gradient."""
@@ -81,5 +85,6 @@ cdef class Hook:
     cdef int slot
 
 cdef GradNode new_node(OpRow *row)                                 # with one output
-cdef void release_saved(PyObject *node) noexcept
+cdef OperatorNode new_operator_node(OpRow *row)
+cdef void release_saved(PyObject *node) noexcept                    # an OperatorNode
 cdef AccumulationNode new_accumulation_node(Layout layout, int dtype, str name)

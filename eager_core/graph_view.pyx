@@ -2,7 +2,7 @@
 from eager_core._generated.op_ids cimport OP_REGION_WRITE, OP_VIEW
 from eager_core.dtypes cimport DTYPES
 from eager_core.eager_utils cimport gradient_edge
-from eager_core.grad_node cimport AccumulationNode, GradNode, SavedTensor
+from eager_core.grad_node cimport AccumulationNode, GradNode, OperatorNode, SavedTensor
 from eager_core.layout cimport Layout, shape_list
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.saved_hooks cimport Packed
@@ -52,9 +52,13 @@ def saved_by(GradNode node not None):
     cdef SavedTensor *kept
     cdef Storage storage
     cdef Layout layout
+    cdef OperatorNode keeper
     found = []
+    if type(node) is not OperatorNode:
+        return found
+    keeper = <OperatorNode>node
     for k in range(node.n_saved):
-        kept = &node.saved[k]
+        kept = &keeper.saved[k]
         if kept.layout == NULL:
             continue
         layout = <Layout>kept.layout
@@ -68,8 +72,8 @@ def saved_by(GradNode node not None):
             intact = untouched(storage, kept.version, kept.data, layout, DTYPES[kept.dtype].itemsize)
             found.append((*what, nbytes, serial_of(storage), storage.nbytes, kept.version, storage.version.current,
                           "kept" if intact else "overwritten"))
-        elif node.packed is not None and node.packed[k] is not None:
-            version = (<Packed>node.packed[k]).saved_version
+        elif keeper.packed is not None and keeper.packed[k] is not None:
+            version = (<Packed>keeper.packed[k]).saved_version
             found.append((*what, nbytes, 0, 0, version, version, "packed"))
         else:
             found.append((*what, 0, 0, 0, 0, 0, "shape only"))

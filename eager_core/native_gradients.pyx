@@ -28,7 +28,7 @@ cdef TensorBase conj(TensorBase t):
     return t if t.dtype < EAGER_COMPLEX64 else call_1(OP_CONJ, t)
 
 
-cdef TensorBase saved_operand(GradNode node, int k):
+cdef TensorBase saved_operand(OperatorNode node, int k):
     """An operand as it was; a Python number as a 0-d constant. Not by way of NumPy: that would cost more than the gradient itself."""
     if node.saved[k].layout != NULL:
         return recover(node, k)
@@ -36,13 +36,13 @@ cdef TensorBase saved_operand(GradNode node, int k):
                          node.out_dtype if node.out_dtype >= EAGER_FLOAT32 else EAGER_FLOAT64)
 
 
-cdef TensorBase with_operand(int op, TensorBase left, GradNode node, int k, int spare):
+cdef TensorBase with_operand(int op, TensorBase left, OperatorNode node, int k, int spare):
     if node.saved[k].layout == NULL and left.dtype < EAGER_COMPLEX64 and node.attrs[1].f == 0.0:
         return reuse_number(op, left, node.attrs[0].f, False, spare)
     return with_saved(op, node, k, False, True, left, spare)
 
 
-cdef TensorBase with_saved(int op, GradNode node, int k, bint first, bint conjugate, TensorBase other, int spare):
+cdef TensorBase with_saved(int op, OperatorNode node, int k, bint first, bint conjugate, TensorBase other, int spare):
     """An operator of two operands, one of which was saved; that becomes no tensor unless it must."""
     cdef TensorBase made
     if not grad_enabled():
@@ -55,21 +55,21 @@ cdef TensorBase with_saved(int op, GradNode node, int k, bint first, bint conjug
     return reuse_2(op, other, made, spare, 0)
 
 
-cdef TensorBase gradient_of(GradNode node, PyObject **grads, int slot):
+cdef TensorBase gradient_of(OperatorNode node, PyObject **grads, int slot):
     if grads[slot] != NULL:
         return <TensorBase>grads[slot]
     return adopt_array(np.zeros(shape_list(node.output_layout(slot)), numpy_dtype(node.output_dtype(slot))))
 
 
-cdef tuple shape_of(GradNode node, int k):
+cdef tuple shape_of(OperatorNode node, int k):
     return tuple(shape_list(<Layout>node.saved[k].layout))
 
 
-cdef object object_of(GradNode node, int k):
+cdef object object_of(OperatorNode node, int k):
     return None if node.attr_objects is None else (<tuple>node.attr_objects)[k]
 
 
-cdef TensorBase _unreduce(GradNode node, TensorBase g):
+cdef TensorBase _unreduce(OperatorNode node, TensorBase g):
     """attrs of the reduction: axis comes first."""
     cdef OpCall c
     axis = object_of(node, 0)
@@ -82,11 +82,11 @@ cdef TensorBase _unreduce(GradNode node, TensorBase g):
     return <TensorBase>dygraph_function(&c)
 
 
-cdef int sum_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int sum_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     return give(results, 0, _unreduce(node, <TensorBase>grads[0]))
 
 
-cdef int mean_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int mean_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     cdef TensorBase g = <TensorBase>grads[0]
     cdef Py_ssize_t repeated = (<Layout>node.saved[0].layout).numel
     if g.layout.numel:
@@ -94,7 +94,7 @@ cdef int mean_backward(GradNode node, PyObject **grads, PyObject **results) exce
     return give(results, 0, _unreduce(node, g))
 
 
-cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int pow_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     """A number as exponent is the hot case: grad n x^(n-1)."""
     cdef TensorBase g = <TensorBase>grads[0], x, y
     cdef double n
@@ -117,7 +117,7 @@ cdef int pow_backward(GradNode node, PyObject **grads, PyObject **results) excep
     return 0
 
 
-cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int matmul_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     """attrs: transpose_x, transpose_y. A helper brings vectors into the form of matrices; the engine sums what was broadcast."""
     cdef TensorBase g = <TensorBase>grads[0], x = None, y = None
     cdef bint tx = node.attrs[0].i, ty = node.attrs[1].i
@@ -141,7 +141,7 @@ cdef int matmul_backward(GradNode node, PyObject **grads, PyObject **results) ex
     return 0
 
 
-cdef int inverse_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int inverse_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     """-out^H grad out^H."""
     cdef TensorBase out = conj(recover(node, 0)), left
     left = call_ints(OP_MATMUL, out, <TensorBase>grads[0], True, False)
@@ -158,7 +158,7 @@ cdef TensorBase _one_column(TensorBase t):
     return alias(t, strided_layout(2, [t.layout.dims[0], 1], [t.layout.strides[0], 1]), t.data) if t.layout.ndim == 1 else t
 
 
-cdef int solve_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int solve_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     """attrs: left. A matrix and a pass that records nothing are the hot case: grad_y = x^-H grad, grad_x = -grad_y out^H."""
     cdef TensorBase g = <TensorBase>grads[0], x = recover(node, 0), solution
     cdef Layout shape = <Layout>node.saved[2].layout
@@ -177,12 +177,12 @@ cdef int solve_backward(GradNode node, PyObject **grads, PyObject **results) exc
     return 0
 
 
-cdef int pick_in_rows_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int pick_in_rows_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     cdef Layout layout = <Layout>node.saved[0].layout
     return give(results, 0, call_ints(OP_PUT_IN_ROWS, <TensorBase>grads[0], recover(node, 1), layout.dims[layout.ndim - 1], 0))
 
 
-cdef int concat_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int concat_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     cdef TensorBase g = <TensorBase>grads[0]
     cdef int axis = node.attrs[0].i, k
     cdef Py_ssize_t at = 0, length
@@ -198,7 +198,7 @@ cdef int concat_backward(GradNode node, PyObject **grads, PyObject **results) ex
     return 0
 
 
-cdef int stack_backward(GradNode node, PyObject **grads, PyObject **results) except -1:
+cdef int stack_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
     cdef TensorBase g = <TensorBase>grads[0]
     cdef int axis = node.attrs[0].i, k
     if axis < 0:

@@ -84,7 +84,7 @@ cdef object _call(object hook, object argument):
         set_grad_enabled(mode)
 
 
-cdef int pack_saved(GradNode node) except -1:
+cdef int pack_saved(OperatorNode node) except -1:
     cdef SavedTensorsHooks pair = <SavedTensorsHooks>_stack.pairs[len(_stack.pairs) - 1]
     cdef SavedTensor *kept
     cdef TensorBase argument, content
@@ -126,7 +126,7 @@ cdef int pack_saved(GradNode node) except -1:
     return 0
 
 
-cdef TensorBase unpacked(GradNode node, int k, str role):
+cdef TensorBase unpacked(OperatorNode node, int k, str role):
     cdef Packed packed = <Packed>node.packed[k]
     cdef SavedTensor *kept = &node.saved[k]
     cdef Layout layout = <Layout>kept.layout

@@ -5,7 +5,7 @@ from cpython.ref cimport Py_INCREF
 from eager_core.dtypes cimport DTYPES
 from eager_core.errors cimport precondition_not_met, version_error
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.grad_node cimport AccumulationNode, SavedTensor
+from eager_core.grad_node cimport AccumulationNode, GradNode, OperatorNode, SavedTensor
 from eager_core.layout cimport Layout
 from eager_core.provenance cimport explanation, role_of
 from eager_core.saved_hooks cimport unpacked
@@ -14,7 +14,7 @@ from eager_core.tensor cimport empty_tensor, new_tensor, private_copy
 from eager_core.write_log cimport LOST, UNCHANGED, Old, old_value, take_snapshot
 
 
-cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
+cdef int save_tensor(OperatorNode node, int k, TensorBase t, int source) except -1:
     """Keep storage, geometry and version: never the tensor object, so that no cycle can arise (S5.6)."""
     cdef SavedTensor *kept = &node.saved[k]
     if t.storage.version.outsiders:
@@ -31,7 +31,7 @@ cdef int save_tensor(GradNode node, int k, TensorBase t, int source) except -1:
     return 0
 
 
-cdef int save_meta(GradNode node, int k, TensorBase t, int source) except -1:
+cdef int save_meta(OperatorNode node, int k, TensorBase t, int source) except -1:
     """Keep shape and dtype only: no memory, no version check (S5.2)."""
     cdef SavedTensor *kept = &node.saved[k]
     Py_INCREF(t.layout)
@@ -41,7 +41,7 @@ cdef int save_meta(GradNode node, int k, TensorBase t, int source) except -1:
     return 0
 
 
-cdef TensorBase value_of(GradNode node, int k):
+cdef TensorBase value_of(OperatorNode node, int k):
     cdef SavedTensor *kept = &node.saved[k]
     cdef Storage storage
     if k >= node.n_saved or kept.storage == NULL:
@@ -57,7 +57,7 @@ cdef TensorBase value_of(GradNode node, int k):
     return made
 
 
-cdef TensorBase recover(GradNode node, int k):
+cdef TensorBase recover(OperatorNode node, int k):
     cdef SavedTensor *kept = &node.saved[k]
     cdef TensorBase made = value_of(node, k)
     cdef GradNode history

@@ -1,7 +1,7 @@
 # Arithmetic of a backward pass that records nothing: contiguous tensors of one dtype need no call struct, no rules and no history.
 from cpython.object cimport PyObject
 
-from eager_core.grad_node cimport GradNode
+from eager_core.grad_node cimport OperatorNode
 from eager_core.layout cimport Layout
 from eager_core.op cimport OpRow
 from eager_core.tensor cimport TensorBase
@@ -10,7 +10,7 @@ from eager_core.tensor cimport TensorBase
 # not need any more, 0 if it does; an operand that nobody else can see is overwritten with the result.
 cdef TensorBase unrecorded_1(OpRow *row, TensorBase x, int spare)
 cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x, int spare_y)
-cdef TensorBase unrecorded_saved(OpRow *row, GradNode node, int k, bint first, TensorBase other, int spare)   # saved value k, and another
+cdef TensorBase unrecorded_saved(OpRow *row, OperatorNode node, int k, bint first, TensorBase other, int spare)   # saved value k, and another
 cdef TensorBase unrecorded_number(OpRow *row, TensorBase x, double number, bint number_first, int spare)
 
 cdef bint add_same(TensorBase t, TensorBase addend) noexcept       # t += addend for contiguous tensors of one shape and dtype; else False

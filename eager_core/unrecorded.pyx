@@ -78,7 +78,7 @@ cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x
     return out
 
 
-cdef TensorBase unrecorded_saved(OpRow *row, GradNode node, int k, bint first, TensorBase other, int spare):
+cdef TensorBase unrecorded_saved(OpRow *row, OperatorNode node, int k, bint first, TensorBase other, int spare):
     """Of a saved value, straight from its memory, and another operand."""
     cdef SavedTensor *saved = &node.saved[k]
     cdef Job job

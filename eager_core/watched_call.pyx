@@ -12,7 +12,7 @@ from eager_core import vlog
 from eager_core._generated.op_ids cimport OP_ADD, OP_MULTIPLY
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.grad_node cimport SavedTensor
+from eager_core.grad_node cimport OperatorNode, SavedTensor
 from eager_core.layout cimport Layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_BINARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY
 from eager_core.profiling cimport (
@@ -138,13 +138,13 @@ cdef list _untouched_savers(Storage storage):
     The collector knows all nodes. That is slow, but asked only before a write to memory that somebody has saved, under the advisor.
     """
     cdef list found = []
-    cdef GradNode node
+    cdef OperatorNode node
     cdef SavedTensor *kept
     cdef int k
     for one in gc.get_objects():
-        if not isinstance(one, GradNode):
+        if type(one) is not OperatorNode:
             continue
-        node = <GradNode>one
+        node = <OperatorNode>one
         if node.cleared:
             continue
         for k in range(node.n_saved):
@@ -159,14 +159,14 @@ cdef bint _unharmed(SavedTensor *kept) noexcept:
 
 
 cdef int _advise(OpCall *c, long long began, list savers) except -1:
-    cdef GradNode node
+    cdef OperatorNode node
     cdef TensorBase out
     cdef SavedTensor *kept
     cdef list harmed = [], candidates = []
     cdef int k
     cdef bint backward = in_backward()
     for saver in savers or ():
-        node = <GradNode>saver[0]
+        node = <OperatorNode>saver[0]
         k = saver[1]
         if k >= node.n_saved or node.cleared:
             continue

@@ -123,7 +123,7 @@ def gradients(ops: tuple[Op, ...], compilers: dict[str, Compiler], compiled: dic
         *(f"from eager_core.gradient_helpers import {module} as {module}_helpers" for module in modules),
         "from eager_core._generated.op_ids cimport *", "from eager_core.dtypes cimport EAGER_COMPLEX64",
         "from eager_core.dygraph cimport call_3, call_ints, call_object, reuse_1, reuse_2, reuse_number",
-        "from eager_core.engine cimport register_backward", "from eager_core.grad_node cimport GradNode",
+        "from eager_core.engine cimport register_backward", "from eager_core.grad_node cimport OperatorNode",
         f"from eager_core.native_gradients cimport conj, give, gradient_of, object_of, saved_operand, shape_of, with_operand, with_saved, "
         f"{', '.join(native)}",
         "from eager_core.tensor cimport TensorBase", "",
@@ -132,7 +132,7 @@ def gradients(ops: tuple[Op, ...], compilers: dict[str, Compiler], compiled: dic
         if not isinstance(op.grad, dict):
             continue
         gradient = compilers[op.name].gradient
-        lines += ["", f"cdef int {op.name}_backward(GradNode node, PyObject **grads, PyObject **results) except -1:"]
+        lines += ["", f"cdef int {op.name}_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:"]
         if len(op.results) == 1 or op.family == "view":
             lines.append(f"    cdef TensorBase {gradient} = <TensorBase>grads[0]")
         else:
