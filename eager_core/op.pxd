@@ -43,6 +43,7 @@ cdef extern from "kernels/kernels.h":
         EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE
     eager_loop eager_front_loop(int operation, int dtype) noexcept nogil
     eager_loop eager_sum_loop(int dtype) noexcept nogil
+    Py_ssize_t eager_last_cache() noexcept nogil
     ctypedef struct eager_scale_data:
         double scale, bias
         int64_t iscale, ibias

@@ -6,9 +6,10 @@ write different places, or, in reductions to few numbers, each part has results 
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from eager_core.kernel_tables cimport streaming_loop
 from eager_core.op cimport (
     JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut, eager_cut,
-    eager_plan, eager_run_plan, eager_run_walk, eager_take_part, eager_walk,
+    eager_last_cache, eager_loop, eager_plan, eager_run_plan, eager_run_walk, eager_take_part, eager_walk,
 )
 from eager_core.thread_pool cimport run_parts, threads
 
@@ -20,6 +21,7 @@ cdef enum:
     MOST_PARTS_OF_TOTAL = 128    # larger reductions have larger parts
     MOST_PARTS_OF_ROWS = 32
     LEAST_ROWS = 16              # so many numbers are added up for each partial result
+    STREAM_FROM = 4 << 20        # bytes of a result; how many more the caches decide
     SLOT = 64                    # bytes; partial results begin in cache lines of their own, so that threads do not fight over them
 
 cdef struct Split:
@@ -86,8 +88,32 @@ cdef void _flat_walk(Job *job, int operands, eager_walk *walk) noexcept nogil:
         walk.pointers[k] = job.args[k]
 
 
+cdef Py_ssize_t _stream_beyond = eager_last_cache() // 4 * 5
+
+
+cdef void _stream(eager_walk *walk) noexcept nogil:
+    """Store the result past the caches if it is new, without gaps, and those do not hold it and its operands by a quarter (docs/threads.md)."""
+    cdef Py_ssize_t length = walk.axes[0].length, step = walk.axes[0].steps[2], nbytes = length * step, traffic = nbytes
+    cdef eager_loop loop
+    cdef int k
+    if walk.operands != 3 or walk.ndim != 1 or nbytes < STREAM_FROM:
+        return
+    for k in range(2):
+        if walk.pointers[k] == NULL or walk.axes[0].steps[k] not in (0, step):
+            return
+        if walk.pointers[k] < walk.pointers[2] + nbytes and walk.pointers[2] < walk.pointers[k] + (nbytes if walk.axes[0].steps[k] else step):
+            return
+        if walk.axes[0].steps[k] and (k == 0 or walk.pointers[0] != walk.pointers[1]):
+            traffic += nbytes
+    if traffic > _stream_beyond:
+        loop = streaming_loop(walk.loop)
+        if loop != NULL:
+            walk.loop = loop
+
+
 cdef void _run(Split *split) noexcept nogil:
     """Elementwise."""
+    _stream(&split.walk)
     if threads() < 2 or not eager_choose_cut(&split.walk, &split.cut) or split.cut.adds_up:
         eager_run_walk(&split.walk)
     else:
@@ -190,3 +216,12 @@ def _test_cut(shape, *operands):
     if not eager_begin_walk(&plan, &walk) or not eager_choose_cut(&walk, &cut):
         return None
     return cut.axis, bool(cut.adds_up), cut.outputs
+
+
+def _test_stream(Py_ssize_t nbytes=-1):
+    """How many bytes of result and operands are stored past the caches beyond; given a number, that many from now on. -> the old one."""
+    global _stream_beyond
+    old = _stream_beyond
+    if nbytes >= 0:
+        _stream_beyond = nbytes
+    return old

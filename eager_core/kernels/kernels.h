@@ -81,6 +81,9 @@ eager_loop eager_vector_loop_up_to(int level, int function, int dtype); /* 1: AV
 typedef struct { eager_loop loop; void *data; eager_loop sum; } eager_front_data;
 enum eager_front { EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE, EAGER_FRONT_LOOPS };
 eager_loop eager_front_loop(int operation, int dtype);
+/* The same operation for a new, contiguous result that will not fit into the last cache, whose bytes are given. NULL: none. */
+eager_loop eager_streaming_loop(int operation, int dtype);
+intptr_t eager_last_cache(void);
 /* args[2] += all elements of args[1]; the other steps are taken for 0. The fastest for this processor, all with the same results. */
 eager_loop eager_sum_loop(int dtype);
 
