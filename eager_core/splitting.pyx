@@ -8,8 +8,8 @@ from libc.string cimport memcpy
 
 from eager_core.kernel_tables cimport streaming_loop
 from eager_core.op cimport (
-    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut, eager_cut,
-    eager_last_cache, eager_loop, eager_plan, eager_run_plan, eager_run_walk, eager_take_part, eager_walk,
+    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut,
+    eager_column_sums, eager_cut, eager_last_cache, eager_loop, eager_plan, eager_run_plan, eager_run_reduction, eager_run_walk, eager_take_part, eager_walk,
 )
 from eager_core.thread_pool cimport run_parts, threads
 
@@ -28,6 +28,7 @@ cdef struct Split:
     Job *job
     eager_walk walk
     eager_cut cut
+    const eager_column_sums *columns
     Py_ssize_t length            # of the axis, or rows
     Py_ssize_t step              # of a part
     char *slots                  # partial results, or NULL
@@ -38,9 +39,16 @@ cdef void _part(void *work, Py_ssize_t i) noexcept nogil:
     cdef Split *split = <Split *>work
     cdef eager_walk part
     eager_take_part(&split.walk, split.cut.axis, i * split.step, min((i + 1) * split.step, split.length), &part)
+    eager_run_walk(&part)
+
+
+cdef void _part_of_reduction(void *work, Py_ssize_t i) noexcept nogil:
+    cdef Split *split = <Split *>work
+    cdef eager_walk part
+    eager_take_part(&split.walk, split.cut.axis, i * split.step, min((i + 1) * split.step, split.length), &part)
     if split.slots != NULL:
         part.pointers[0] = part.pointers[part.operands - 1] = split.slots + i * split.slot
-    eager_run_walk(&part)
+    eager_run_reduction(&part, split.columns)
 
 
 cdef void _part_of_rows(void *work, Py_ssize_t i) noexcept nogil:
@@ -117,7 +125,6 @@ cdef void _run(Split *split) noexcept nogil:
     if threads() < 2 or not eager_choose_cut(&split.walk, &split.cut) or split.cut.adds_up:
         eager_run_walk(&split.walk)
     else:
-        split.slots = NULL
         run_parts(_part, split, _measure(split))
 
 
@@ -129,23 +136,23 @@ cdef void _reduce(Split *split, Py_ssize_t itemsize) noexcept nogil:
     cdef char *args[4]
     cdef Py_ssize_t[4] steps
     if not eager_choose_cut(&split.walk, &split.cut) or (not split.cut.adds_up and threads() < 2):
-        eager_run_walk(&split.walk)
+        eager_run_reduction(&split.walk, split.columns)
         return
     split.slots = NULL
     parts = _measure(split)
     if parts == 1 or not split.cut.adds_up:
-        run_parts(_part, split, parts)
+        run_parts(_part_of_reduction, split, parts)
         return
     n = split.cut.outputs
     nbytes = n * itemsize
     split.slot = _ceil(nbytes, SLOT) * SLOT
     split.slots = <char *>room if n == 1 else <char *>malloc(parts * split.slot)
     if split.slots == NULL:
-        eager_run_walk(&split.walk)
+        eager_run_reduction(&split.walk, split.columns)
         return
     for i in range(parts):
         memcpy(split.slots + i * split.slot, result, nbytes)
-    run_parts(_part, split, parts)
+    run_parts(_part_of_reduction, split, parts)
     args[0] = args[2] = result
     if n == 1:
         args[1] = split.slots
@@ -184,6 +191,7 @@ cdef void run_large(Job *job) noexcept nogil:
         _run(&split)
     elif job.kind == JOB_TOTAL:
         _flat_walk(job, 3, &split.walk)
+        split.columns = NULL
         _reduce(&split, job.dims[1])
     elif job.kind == JOB_PLAN:
         if eager_begin_walk(&job.plan, &split.walk):
@@ -192,6 +200,7 @@ cdef void run_large(Job *job) noexcept nogil:
         _run_rows(&split, job)
     elif job.kind == JOB_REDUCE:
         eager_run_plan(&job.init)
+        split.columns = job.columns
         if eager_begin_walk(&job.plan, &split.walk):
             _reduce(&split, job.dims[1])
         if job.divide != NULL:
