@@ -9,7 +9,8 @@ from libc.string cimport memcpy
 from eager_core.kernel_tables cimport streaming_loop
 from eager_core.op cimport (
     JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut,
-    eager_column_sums, eager_cut, eager_last_cache, eager_loop, eager_plan, eager_run_plan, eager_run_reduction, eager_run_walk, eager_take_part, eager_walk,
+    eager_column_sums, eager_cut, eager_last_cache, eager_loop, eager_plan, eager_run_plan, eager_run_reduction, eager_run_walk,
+    eager_take_part, eager_walk,
 )
 from eager_core.thread_pool cimport run_parts, threads
 
