@@ -101,16 +101,19 @@ cdef Py_ssize_t _stream_beyond = eager_last_cache() // 4 * 5
 
 
 cdef void _stream(eager_walk *walk) noexcept nogil:
-    """Store the result past the caches if it is new, without gaps, and those do not hold it and its operands by a quarter (docs/threads.md)."""
-    cdef Py_ssize_t length = walk.axes[0].length, step = walk.axes[0].steps[2], nbytes = length * step, traffic = nbytes
+    """Store the result past the caches if it is new, has no gaps, and with its operands is beyond them by a quarter (docs/threads.md)."""
+    cdef Py_ssize_t step = walk.axes[0].steps[2], nbytes = walk.axes[0].length * step, traffic = nbytes
+    cdef char *out = walk.pointers[2]
+    cdef char *other
     cdef eager_loop loop
     cdef int k
     if walk.operands != 3 or walk.ndim != 1 or nbytes < STREAM_FROM:
         return
     for k in range(2):
-        if walk.pointers[k] == NULL or walk.axes[0].steps[k] not in (0, step):
+        other = walk.pointers[k]
+        if other == NULL or walk.axes[0].steps[k] not in (0, step):
             return
-        if walk.pointers[k] < walk.pointers[2] + nbytes and walk.pointers[2] < walk.pointers[k] + (nbytes if walk.axes[0].steps[k] else step):
+        if other < out + nbytes and out < other + (nbytes if walk.axes[0].steps[k] else step):
             return
         if walk.axes[0].steps[k] and (k == 0 or walk.pointers[0] != walk.pointers[1]):
             traffic += nbytes
