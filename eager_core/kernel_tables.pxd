@@ -8,5 +8,6 @@ cdef struct Loop:
 
 # Kernel numbers of a row: 0 and up are ufuncs (in the generator's order), below are our own: -1 - enum eager_kernel.
 cdef Loop *ufunc_loop(int kernel, int dtype) noexcept     # indexed by the dtype all inputs are converted to
+cdef eager_loop streaming_loop(eager_loop loop) noexcept nogil        # the same past the caches (kernels/streaming.c); NULL: none
 cdef object ufunc_object(int kernel)
 cdef int register_ufuncs(list names) except -1            # called once by the generated table

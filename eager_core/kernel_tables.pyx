@@ -13,6 +13,7 @@ cdef extern from "kernels/kernels.h":
     enum:
         EAGER_VECTOR_SIN, EAGER_VECTOR_COS, EAGER_VECTOR_TANH, EAGER_VECTOR_SIGMOID, EAGER_VECTOR_ERF
     eager_loop eager_vector_loop(int function, int dtype) noexcept
+    eager_loop eager_streaming_loop(int operation, int dtype) noexcept
     eager_loop eager_vector_loop_up_to(int level, int function, int dtype) noexcept
 
 cnp.import_array()
@@ -62,11 +63,27 @@ cdef dict _FRONTS = {
 }
 
 
+cdef enum:
+    STREAMED = 8
+cdef eager_loop[8] _fronts       # loops of which there is a kind for results that no cache holds, and that kind
+cdef eager_loop[8] _streaming
+cdef int _streamed = 0
+
+
+cdef eager_loop streaming_loop(eager_loop loop) noexcept nogil:
+    cdef int i
+    for i in range(_streamed):
+        if _fronts[i] == loop:
+            return _streaming[i]
+    return NULL
+
+
 cdef int _stand_before(Loop *row, int operation) except -1:
     """Loops of ours that hand on to those read; what they need of them lives as long as the table."""
     cdef int code
     cdef eager_loop front
     cdef eager_front_data *behind
+    global _streamed
     for code in range(<int>EAGER_DTYPES):
         front = eager_front_loop(operation, code)
         if front == NULL or row[code].call == NULL or row[code].result != code:
@@ -79,6 +96,10 @@ cdef int _stand_before(Loop *row, int operation) except -1:
         behind.sum = eager_sum_loop(code)
         row[code].call = front
         row[code].data = behind
+        if eager_streaming_loop(operation, code) != NULL and _streamed < STREAMED:
+            _fronts[_streamed] = front
+            _streaming[_streamed] = eager_streaming_loop(operation, code)
+            _streamed += 1
     return 0
 
 

@@ -43,6 +43,11 @@ cdef extern from "kernels/kernels.h":
         EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE
     eager_loop eager_front_loop(int operation, int dtype) noexcept nogil
     eager_loop eager_sum_loop(int dtype) noexcept nogil
+    Py_ssize_t eager_last_cache() noexcept nogil
+    ctypedef struct eager_column_sums:
+        pass
+    int eager_find_column_sums(int dtype, eager_column_sums *sums) noexcept nogil
+    void eager_run_reduction(const eager_walk *walk, const eager_column_sums *sums) noexcept nogil
     ctypedef struct eager_scale_data:
         double scale, bias
         int64_t iscale, ibias
@@ -135,6 +140,7 @@ cdef struct Job:
     eager_rows rows
     # JOB_REDUCE
     eager_plan init          # copies the start value into the result
+    const eager_column_sums *columns     # NULL: no sum
     eager_loop divide        # mean: result / count; NULL otherwise
     void *divide_data
     PyObject *python         # JOB_PYTHON: a callable without arguments; borrowed from OpCall.kept

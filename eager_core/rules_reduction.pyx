@@ -4,18 +4,22 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.string cimport memset
 
-from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
+from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
 from eager_core.errors cimport invalid_argument, invalid_type
-from eager_core._generated.op_ids cimport UFUNC_DIVIDE
+from eager_core._generated.op_ids cimport UFUNC_ADD, UFUNC_DIVIDE
 from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, strided_layout
 from eager_core.op cimport (
     FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP_1, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, OpCall, RESULT_FLOAT, RESULT_LOGICAL,
-    eager_cast_loop, eager_row_loop, keep, op_name, register_rule,
+    eager_cast_loop, eager_column_sums, eager_find_column_sums, eager_row_loop, keep, op_name, register_rule,
 )
 from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, put_double, result, writable
 from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, new_tensor
 from eager_core.tracer cimport begin_plan, copy_for_rule, plan_tensor
+
+cdef eager_column_sums[2] _columns
+eager_find_column_sums(EAGER_FLOAT32, &_columns[0])
+eager_find_column_sums(EAGER_FLOAT64, &_columns[1])
 
 cdef enum Start:                 # op table's attribute `start` of a reduction
     START_ZERO, START_ONE, START_FIRST
@@ -108,6 +112,7 @@ cdef int rule_reduction(OpCall *c) except -1:
     c.job.kind = JOB_REDUCE
     c.job.dims[1] = DTYPES[dtype].itemsize
     c.job.divide = NULL
+    c.job.columns = &_columns[dtype == EAGER_FLOAT64] if c.row.kernel == UFUNC_ADD and dtype in (EAGER_FLOAT32, EAGER_FLOAT64) else NULL
     if mean:
         _divide(c, out, count)
     return 0

@@ -6,9 +6,11 @@ write different places, or, in reductions to few numbers, each part has results 
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from eager_core.kernel_tables cimport streaming_loop
 from eager_core.op cimport (
-    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut, eager_cut,
-    eager_plan, eager_run_plan, eager_run_walk, eager_take_part, eager_walk,
+    JOB_LOOP_1, JOB_LOOP_2, JOB_LOOP_3, JOB_PLAN, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_choose_cut,
+    eager_column_sums, eager_cut, eager_last_cache, eager_loop, eager_plan, eager_run_plan, eager_run_reduction, eager_run_walk,
+    eager_take_part, eager_walk,
 )
 from eager_core.thread_pool cimport run_parts, threads
 
@@ -20,12 +22,14 @@ cdef enum:
     MOST_PARTS_OF_TOTAL = 128    # larger reductions have larger parts
     MOST_PARTS_OF_ROWS = 32
     LEAST_ROWS = 16              # so many numbers are added up for each partial result
+    STREAM_FROM = 4 << 20        # bytes of a result; how many more the caches decide
     SLOT = 64                    # bytes; partial results begin in cache lines of their own, so that threads do not fight over them
 
 cdef struct Split:
     Job *job
     eager_walk walk
     eager_cut cut
+    const eager_column_sums *columns
     Py_ssize_t length            # of the axis, or rows
     Py_ssize_t step              # of a part
     char *slots                  # partial results, or NULL
@@ -36,9 +40,16 @@ cdef void _part(void *work, Py_ssize_t i) noexcept nogil:
     cdef Split *split = <Split *>work
     cdef eager_walk part
     eager_take_part(&split.walk, split.cut.axis, i * split.step, min((i + 1) * split.step, split.length), &part)
+    eager_run_walk(&part)
+
+
+cdef void _part_of_reduction(void *work, Py_ssize_t i) noexcept nogil:
+    cdef Split *split = <Split *>work
+    cdef eager_walk part
+    eager_take_part(&split.walk, split.cut.axis, i * split.step, min((i + 1) * split.step, split.length), &part)
     if split.slots != NULL:
         part.pointers[0] = part.pointers[part.operands - 1] = split.slots + i * split.slot
-    eager_run_walk(&part)
+    eager_run_reduction(&part, split.columns)
 
 
 cdef void _part_of_rows(void *work, Py_ssize_t i) noexcept nogil:
@@ -86,12 +97,38 @@ cdef void _flat_walk(Job *job, int operands, eager_walk *walk) noexcept nogil:
         walk.pointers[k] = job.args[k]
 
 
+cdef Py_ssize_t _stream_beyond = eager_last_cache() // 4 * 5
+
+
+cdef void _stream(eager_walk *walk) noexcept nogil:
+    """Store the result past the caches if it is new, has no gaps, and with its operands is beyond them by a quarter (docs/threads.md)."""
+    cdef Py_ssize_t step = walk.axes[0].steps[2], nbytes = walk.axes[0].length * step, traffic = nbytes
+    cdef char *out = walk.pointers[2]
+    cdef char *other
+    cdef eager_loop loop
+    cdef int k
+    if walk.operands != 3 or walk.ndim != 1 or nbytes < STREAM_FROM:
+        return
+    for k in range(2):
+        other = walk.pointers[k]
+        if other == NULL or walk.axes[0].steps[k] not in (0, step):
+            return
+        if other < out + nbytes and out < other + (nbytes if walk.axes[0].steps[k] else step):
+            return
+        if walk.axes[0].steps[k] and (k == 0 or walk.pointers[0] != walk.pointers[1]):
+            traffic += nbytes
+    if traffic > _stream_beyond:
+        loop = streaming_loop(walk.loop)
+        if loop != NULL:
+            walk.loop = loop
+
+
 cdef void _run(Split *split) noexcept nogil:
     """Elementwise."""
+    _stream(&split.walk)
     if threads() < 2 or not eager_choose_cut(&split.walk, &split.cut) or split.cut.adds_up:
         eager_run_walk(&split.walk)
     else:
-        split.slots = NULL
         run_parts(_part, split, _measure(split))
 
 
@@ -103,23 +140,23 @@ cdef void _reduce(Split *split, Py_ssize_t itemsize) noexcept nogil:
     cdef char *args[4]
     cdef Py_ssize_t[4] steps
     if not eager_choose_cut(&split.walk, &split.cut) or (not split.cut.adds_up and threads() < 2):
-        eager_run_walk(&split.walk)
+        eager_run_reduction(&split.walk, split.columns)
         return
     split.slots = NULL
     parts = _measure(split)
     if parts == 1 or not split.cut.adds_up:
-        run_parts(_part, split, parts)
+        run_parts(_part_of_reduction, split, parts)
         return
     n = split.cut.outputs
     nbytes = n * itemsize
     split.slot = _ceil(nbytes, SLOT) * SLOT
     split.slots = <char *>room if n == 1 else <char *>malloc(parts * split.slot)
     if split.slots == NULL:
-        eager_run_walk(&split.walk)
+        eager_run_reduction(&split.walk, split.columns)
         return
     for i in range(parts):
         memcpy(split.slots + i * split.slot, result, nbytes)
-    run_parts(_part, split, parts)
+    run_parts(_part_of_reduction, split, parts)
     args[0] = args[2] = result
     if n == 1:
         args[1] = split.slots
@@ -158,6 +195,7 @@ cdef void run_large(Job *job) noexcept nogil:
         _run(&split)
     elif job.kind == JOB_TOTAL:
         _flat_walk(job, 3, &split.walk)
+        split.columns = NULL
         _reduce(&split, job.dims[1])
     elif job.kind == JOB_PLAN:
         if eager_begin_walk(&job.plan, &split.walk):
@@ -166,6 +204,7 @@ cdef void run_large(Job *job) noexcept nogil:
         _run_rows(&split, job)
     elif job.kind == JOB_REDUCE:
         eager_run_plan(&job.init)
+        split.columns = job.columns
         if eager_begin_walk(&job.plan, &split.walk):
             _reduce(&split, job.dims[1])
         if job.divide != NULL:
@@ -190,3 +229,12 @@ def _test_cut(shape, *operands):
     if not eager_begin_walk(&plan, &walk) or not eager_choose_cut(&walk, &cut):
         return None
     return cut.axis, bool(cut.adds_up), cut.outputs
+
+
+def _test_stream(Py_ssize_t nbytes=-1):
+    """How many bytes of result and operands are stored past the caches beyond; given a number, that many from now on. -> the old one."""
+    global _stream_beyond
+    old = _stream_beyond
+    if nbytes >= 0:
+        _stream_beyond = nbytes
+    return old

@@ -7,7 +7,8 @@ from libc.string cimport memcpy
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
 from eager_core.modes cimport modes_on
 from eager_core.op cimport (
-    JOB_GUFUNC, JOB_LOOP_1, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, JOB_TOTAL, eager_cast_loop, eager_run_plan,
+    JOB_GUFUNC, JOB_LOOP_1, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_cast_loop, eager_run_plan,
+    eager_run_reduction, eager_walk,
 )
 from eager_core.preserving cimport put_by
 from eager_core.profiling cimport add_kernel_time, now, run_at_once_below, set_run_at_once_below, watched
@@ -33,6 +34,7 @@ cdef inline Py_ssize_t _work(Job *job) noexcept:
 
 cdef inline void _run(Job *job) noexcept nogil:
     """Kernels cannot fail, and touch no Python object."""
+    cdef eager_walk walk
     if job.kind <= JOB_GUFUNC:
         job.loop(job.args, job.dims, job.steps, job.data)
     elif job.kind == JOB_PLAN:
@@ -41,7 +43,8 @@ cdef inline void _run(Job *job) noexcept nogil:
         job.rows(job.args[0], job.args[1], job.args[2], job.dims[0], job.dims[1])
     else:
         eager_run_plan(&job.init)
-        eager_run_plan(&job.plan)
+        if eager_begin_walk(&job.plan, &walk):
+            eager_run_reduction(&walk, job.columns)
         if job.divide != NULL:
             job.divide(job.args, job.dims, job.steps, job.divide_data)
 

@@ -75,6 +75,38 @@ def test_the_same_bits_wherever_the_elements_lie(dtype, n):
     assert [column.tobytes() for column in columns.sum(axis=0).numpy()] == [expected, expected]
 
 
+def pairs_of_pairs(vectors):
+    """Rows of one run: halves are summed each by itself, down to single rows."""
+    if len(vectors) == 1:
+        return vectors[0]
+    half = 1 << (len(vectors) - 1).bit_length() - 1
+    return pairs_of_pairs(vectors[half:]) + pairs_of_pairs(vectors[:half])
+
+
+def sum_as_described(values):
+    """The order of kernels/sums.c in NumPy, for whole blocks: 8 rounds of 8 vectors of 32 bytes, then pairs."""
+    lanes = 32 // values.itemsize
+    rounds = values.reshape(-1, 8, 8, lanes)
+    blocks = np.zeros_like(rounds[:, 0])
+    for i in range(8):
+        blocks = blocks + rounds[:, i]
+    last = pairs_of_pairs(list(pairs_of_pairs(list(blocks.transpose(1, 0, 2)))))
+    while len(last) > 1:
+        last = last[:len(last) // 2] + last[len(last) // 2:]
+    return last[0]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("blocks", [1, 127, 128, 129, 256, 390])
+def test_long_runs_are_added_in_the_order_described(dtype, blocks):
+    """128 blocks are read as two halves side by side: a matter of speed, not of bits. So many rows are not cut into parts."""
+    values = np.random.default_rng(blocks).random((16, blocks * 2048 // np.dtype(dtype).itemsize)).astype(dtype)
+    expected = [sum_as_described(row).tobytes() for row in values]
+    assert [row.tobytes() for row in paddle.to_tensor(values).sum(axis=1).numpy()] == expected
+    with_gaps = paddle.to_tensor(np.repeat(values, 2, axis=1))[:, ::2]
+    assert [row.tobytes() for row in with_gaps.sum(axis=1).numpy()] == expected
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("n", [1, 7, 16, 300, 2000])

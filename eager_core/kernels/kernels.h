@@ -81,6 +81,17 @@ eager_loop eager_vector_loop_up_to(int level, int function, int dtype); /* 1: AV
 typedef struct { eager_loop loop; void *data; eager_loop sum; } eager_front_data;
 enum eager_front { EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE, EAGER_FRONT_LOOPS };
 eager_loop eager_front_loop(int operation, int dtype);
+/* to[c] += all of column c; `step` bytes from row to row, elements of `size` bytes side by side in each. 0: not for this dtype. */
+typedef struct {
+    void (*call)(const char *from, intptr_t rows, intptr_t step, intptr_t columns, char *to);
+    intptr_t size;
+} eager_column_sums;
+int eager_find_column_sums(int dtype, eager_column_sums *sums);
+/* eager_run_walk of a reduction; by columns where its two innermost axes are rows and columns, unless `sums` is NULL. */
+void eager_run_reduction(const eager_walk *walk, const eager_column_sums *sums);
+/* The same operation for a new, contiguous result that will not fit into the last cache, whose bytes are given. NULL: none. */
+eager_loop eager_streaming_loop(int operation, int dtype);
+intptr_t eager_last_cache(void);
 /* args[2] += all elements of args[1]; the other steps are taken for 0. The fastest for this processor, all with the same results. */
 eager_loop eager_sum_loop(int dtype);
 
