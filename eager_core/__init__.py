@@ -3,7 +3,9 @@ from eager_core import vlog as _vlog
 from eager_core._generated import entry_points, functions
 from eager_core._generated.entry_points import *  # noqa: F403
 from eager_core._generated.functions import *  # noqa: F403
-from eager_core.eager_api import ENTRY_POINTS, FUNCTIONS, Tensor, attach_methods, core_ops_info, tensor_from_array, tensor_over_array
+from eager_core.construction import tensor_from_array, tensor_over_array
+from eager_core.doors import ENTRY_POINTS, FUNCTIONS, core_ops_info
+from eager_core.eager_api import Tensor, attach_methods
 from eager_core.engine import run_backward, run_grad
 from eager_core.errors import GraphFreedError
 from eager_core.grad_mode import _set_grad_enabled as _set_grad_enabled

@@ -1,214 +1,30 @@
-"""The doors of the library: the Tensor class with its methods, the functional names, and the python-c entry points."""
+"""The Tensor class: what a Python program sees of a tensor. Its operators are methods that the table makes (see ``doors``)."""
 import numpy as np
-from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
+from cpython.object cimport PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 
-from eager_core import array_kernels, gradient_helpers, printing
-from eager_core._generated import names as generated_names
+from eager_core import printing
 from eager_core.place import CPUPlace
 
 from eager_core._generated.op_ids cimport *
 from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, KIND_INT, code_of, numpy_dtype
 from eager_core.dlpack cimport make_capsule
-from eager_core.dygraph cimport call_1, call_ints, call_object, dygraph_function, outputs_of, run_call
+from eager_core.doors cimport PyType_Modified, add_methods, binary, matrix_product
+from eager_core.dygraph cimport call_1, call_ints
 from eager_core.eager_utils cimport gradient_edge, is_leaf, leaf_node, retain_on, drop_capture
+from eager_core.engine cimport backward_of
 from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
 from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport GradNode, Hook
-from eager_core.kernel_tables cimport register_ufuncs
-from eager_core.layout cimport Layout, contiguous_layout, same_shape, shape_list, shape_text
-from eager_core.op cimport FAMILY_VIEW, OpCall, begin_call, eager_op_row, keep, op_row, register_rows, release_call
-from eager_core.lending cimport borrow_array, lent_array
-from eager_core.parser cimport constant_of, parse, parse_entry, put_operand
-from eager_core.rules_index cimport basic_index, numpy_index
+from eager_core.gradient_flag cimport check_flag, set_requires_grad, set_stop_gradient
+from eager_core.item_access cimport get_item, set_item
+from eager_core.layout cimport contiguous_layout, same_shape, shape_list, shape_text
+from eager_core.lending cimport lent_array
+from eager_core.parser cimport constant_of
 from eager_core.storage cimport OUTSIDE, allocate, bump_all
-from eager_core.rules_common cimport number_of
-from eager_core.tensor cimport HAS_LEAF, alias, as_array, copy_of_array, is_tensor, register_tensor_type, type_name, wants_grad
+from eager_core.tensor cimport alias, as_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
 from eager_core.watched_call cimport note_tensor
 
-# The rules register themselves when their modules are imported.
-from eager_core import rules_index  # no-cython-lint
-from eager_core._generated import gradients  # no-cython-lint
-from eager_core import rules_array, rules_elementwise, rules_linalg, rules_matmul, rules_pick, rules_reduction, rules_view  # no-cython-lint
-from eager_core.engine cimport backward_of
-
-cdef extern from *:
-    """
-    typedef PyObject *(*eager_door)(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names);
-    static eager_door eager_method, eager_function, eager_entry;
-    """
-    ctypedef object (*eager_door)(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names)
-    eager_door eager_method
-    eager_door eager_function
-    eager_door eager_entry
-
-cdef extern from "_generated/op_rows.h":
-    const eager_op_row *eager_op_rows
-
-cdef extern from "Python.h":
-    ctypedef struct PyMethodDef:
-        const char *ml_name
-    object PyCFunction_NewEx(PyMethodDef *definition, PyObject *self, object module)
-    object PyDescr_NewMethod(PyTypeObject *tp, PyMethodDef *definition)
-    void PyType_Modified(PyTypeObject *tp)
-
-cdef extern from "_generated/op_doors.h":
-    PyMethodDef *eager_method_defs
-    PyMethodDef *eager_function_defs
-    PyMethodDef *eager_internal_defs
-    PyMethodDef *eager_entry_defs
-
-register_rows(eager_op_rows, N_OPS)
-register_ufuncs(generated_names.UFUNCS)
-rules_array.register_array_functions(generated_names.ARRAY_FUNCTIONS, array_kernels.find)
-
-
-# ---- the three doors of an operator ----------------------------------------------------------------------------------------------------
-
-cdef object call_method(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
-    """x.op(...): the public signature without its first parameter."""
-    cdef OpCall c
-    if n < 0:
-        # CPython 3.11's specialised call of Tensor.exp(), without the tensor, passes -1 arguments and no self.
-        raise TypeError(f"{op_row(op).name.decode()}() is a method and needs a tensor to be called on")
-    begin_call(&c, op_row(op), inplace)
-    try:
-        if n == 0 and names == NULL and c.row.n_tensors == 1 and c.row.n_attrs == 0:
-            c.x[0] = self
-        else:
-            parse(&c, self, args, n, names)
-        run_call(&c)
-        return outputs_of(&c)
-    finally:
-        release_call(&c)
-
-
-cdef object call_function(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
-    """op(x, ...)"""
-    cdef OpCall c
-    begin_call(&c, op_row(op), inplace)
-    try:
-        parse(&c, NULL, args, n, names)
-        run_call(&c)
-        return outputs_of(&c)
-    finally:
-        release_call(&c)
-
-
-cdef object call_entry(int op, int inplace, PyObject *self, PyObject **args, Py_ssize_t n, PyObject *names):
-    """eager_api_op(x, "attribute", value, ...): ToPyObject gives all results, XShape of the reference's shape operators included."""
-    cdef OpCall c
-    cdef Layout before = None
-    begin_call(&c, op_row(op), inplace)
-    try:
-        parse_entry(&c, args, n, names)
-        if c.row.n_results > 1:
-            before = (<TensorBase>c.x[0]).layout
-        run_call(&c)
-        answer = outputs_of(&c)
-    finally:
-        release_call(&c)
-    if c.row.family == FAMILY_VIEW and before is not None:
-        return answer, _x_shape(before, (<TensorBase>answer).dtype)
-    return answer
-
-
-cdef TensorBase _x_shape(Layout before, int dtype):
-    """XShape: no elements, the input's shape behind a leading 0."""
-    return copy_of_array(np.empty([0] + shape_list(before)[:8], dtype=numpy_dtype(dtype)))
-
-
-eager_method = call_method
-eager_function = call_function
-eager_entry = call_entry
-
-
-# ---- operators of the language ---------------------------------------------------------------------------------------------------------
-
-cdef object binary(int op, object left, object right, bint inplace):
-    """NotImplemented lets Python ask the other side, and then raise its TypeError."""
-    cdef OpCall c
-    begin_call(&c, op_row(op), inplace)
-    try:
-        if not put_operand(&c, 0, left) or not put_operand(&c, 1, right):
-            return NotImplemented
-        run_call(&c)
-        return <object>c.out
-    finally:
-        release_call(&c)
-
-
-cdef object matrix_product(object left, object right):
-    if not is_tensor(left):
-        left = constant_of(left) if isinstance(left, np.ndarray) else None
-    if not is_tensor(right):
-        right = constant_of(right) if isinstance(right, np.ndarray) else None
-    if left is None or right is None:
-        return NotImplemented
-    return call_matmul(<TensorBase>left, <TensorBase>right)
-
-
-cdef TensorBase call_matmul(TensorBase left, TensorBase right):
-    return call_ints(OP_MATMUL, left, right, 0, 0)
-
-
-# ---- reading and writing by index ------------------------------------------------------------------------------------------------------
-
-cdef object get_item(TensorBase x, object index):
-    basic = basic_index(index)
-    if basic is not None:
-        return call_object(OP_GETITEM, x, None, basic)
-    return call_object(OP_PICK, x, None, numpy_index(index))
-
-
-cdef bint holds_history(object value, int depth=0) except -1:
-    """Whether nested lists hold a tensor that requires grad; as deep as NumPy looks."""
-    if is_tensor(value):
-        return wants_grad(<TensorBase>value)
-    if depth < 64 and isinstance(value, (list, tuple)):
-        for item in value:
-            if holds_history(item, depth + 1):
-                return True
-    return False
-
-
-cdef int set_item(TensorBase x, object index, object value) except -1:
-    cdef OpCall c
-    cdef object plain = basic_index(index)
-    cdef bint basic = plain is not None
-    begin_call(&c, op_row(OP_SETITEM if basic else OP_PUT), True)
-    try:
-        c.x[0] = <PyObject *>x
-        c.attrs[0].o = keep(&c, plain if basic else numpy_index(index))
-        if not put_operand(&c, 1, value):
-            if grad_enabled() and holds_history(value):
-                invalid_argument("a list of tensors that require grad cannot be assigned to elements of a Tensor: it would be read as "
-                                 "constants. stack() them, or assign one by one")
-            constant = constant_of(value) if isinstance(value, (list, tuple)) else None
-            if constant is None:
-                invalid_argument(f"a value of type {type_name(value)} cannot be assigned to elements of a Tensor")
-            c.x[1] = keep(&c, constant)
-        if not basic:
-            _check_put(&c, x)
-        run_call(&c)
-    finally:
-        release_call(&c)
-    return 0
-
-
-cdef int _check_put(OpCall *c, TensorBase x) except -1:
-    """Numbers become arrays of the target's dtype; the kind must fit (S7.2)."""
-    cdef int kind = <int>c.scalar_kind if c.scalar_at == 1 else <int>DTYPES[(<TensorBase>c.x[1]).dtype].kind
-    if kind > <int>DTYPES[x.dtype].kind:
-        invalid_type(f"a value of {('dtype ' + DTYPES[(<TensorBase>c.x[1]).dtype].name.decode()) if c.scalar_at != 1 else 'this kind'} "
-                     f"cannot be stored in a tensor of dtype {DTYPES[x.dtype].name.decode()}")
-    if c.scalar_at == 1:
-        c.x[1] = keep(c, constant_of(np.asarray(number_of(c), dtype=numpy_dtype(x.dtype))))
-        c.scalar_at = -1
-    return 0
-
-
-# ---- the class -------------------------------------------------------------------------------------------------------------------------
 
 cdef class Tensor(TensorBase):
     """A dense CPU tensor that records the operations made on it.
@@ -245,14 +61,14 @@ cdef class Tensor(TensorBase):
             made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)
             if made is None:
                 invalid_type(f"Tensor(): cannot make a tensor of {type_name(data)}")
-        _check_flag(stop_gradient, self.dtype if made is None else made.dtype)
+        check_flag(stop_gradient, self.dtype if made is None else made.dtype)
         if made is not None:
             self.storage = made.storage
             self.layout = made.layout
             self.data = made.data
             self.dtype = made.dtype
         self._name = name
-        _set_stop_gradient(self, stop_gradient)
+        set_stop_gradient(self, stop_gradient)
 
     # -- what it is --
 
@@ -338,7 +154,7 @@ cdef class Tensor(TensorBase):
 
     @stop_gradient.setter
     def stop_gradient(self, value):
-        _set_stop_gradient(self, value)
+        set_stop_gradient(self, value)
 
     @property
     def requires_grad(self):
@@ -347,11 +163,11 @@ cdef class Tensor(TensorBase):
 
     @requires_grad.setter
     def requires_grad(self, value):
-        _set_requires_grad(self, value)
+        set_requires_grad(self, value)
 
     def requires_grad_(self, requires_grad=True):
         """Set ``requires_grad`` and return this tensor. No element is written, so the version stays."""
-        _set_requires_grad(self, requires_grad)
+        set_requires_grad(self, requires_grad)
         return self
 
     @property
@@ -824,144 +640,16 @@ cdef class Tensor(TensorBase):
         return binary(op, self, other, False)
 
 
-cdef int _check_flag(object value, int dtype) except -1:
-    if type(value) is not bool:
-        invalid_type(f"argument (position 1) must be bool, but got {type_name(value)}")
-    if value is False and dtype < EAGER_FLOAT32:
-        invalid_argument(f"a tensor of dtype {DTYPES[dtype].name.decode()} cannot require grad: only floating point and complex can. "
-                         "Give floats, or a dtype")
-    return 0
-
-
-cdef int _set_stop_gradient(TensorBase t, object value) except -1:
-    """S3.7, S3.8. On a view: True makes it a constant whatever its root is; False on a view of a constant makes it a leaf of its own."""
-    cdef TensorBase root
-    _check_flag(value, t.dtype)
-    if t.root is None:
-        t._stop_gradient = value
-        return 0
-    root = <TensorBase>t.root
-    if value is True:
-        t.pinned = t.pinned or wants_grad(t)         # a constant already: it goes on following its root (S8.4)
-        return 0
-    if not root._stop_gradient:
-        if not t.made_under_no_grad:
-            t.pinned = False
-            return 0
-        permission_denied(f"view ({t._name}) was made under no_grad() from a tensor that requires grad and cannot require grad itself; "
-                          "make it in grad mode, or detach() it")
-    t.pinned = False
-    if wants_grad(t):
-        return 0                                     # its own history, from before the root became a constant
-    # The memory stays shared, the history does not: a write to the root in grad mode would change this leaf unseen, so it is refused.
-    root.has_alias = HAS_LEAF
-    t.root = None
-    t.made_under_no_grad = False
-    t._stop_gradient = False
-    t.grad_node = None
-    t.slot = 0
-    return 0
-
-
-cdef int _set_requires_grad(TensorBase t, object value) except -1:
-    if type(value) is not bool:
-        invalid_type(f"requires_grad must be bool, but got {type_name(value)}")
-    return _set_stop_gradient(t, not value)
-
-
 def _rebuild(cls, array, stop_gradient, name):
     return cls(array, stop_gradient, name)
 
 
 register_tensor_type(Tensor)
-
-
-# ---- registration ----------------------------------------------------------------------------------------------------------------------
-
-FUNCTIONS = {}
-ENTRY_POINTS = {}
-
-
-cdef int _attach() except -1:
-    """Methods into the class, functions and entry points into their tables."""
-    cdef PyMethodDef *definition = eager_method_defs
-    cdef dict members = <dict>(<PyTypeObject *>Tensor).tp_dict
-    while definition.ml_name != NULL:
-        name = definition.ml_name.decode()
-        if name not in members:
-            members[name] = PyDescr_NewMethod(<PyTypeObject *>Tensor, definition)
-        definition += 1
-    PyType_Modified(<PyTypeObject *>Tensor)
-    definition = eager_function_defs
-    while definition.ml_name != NULL:
-        FUNCTIONS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "python_api")
-        definition += 1
-    definition = eager_internal_defs
-    while definition.ml_name != NULL:
-        gradient_helpers.OPS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "eager_core")
-        definition += 1
-    definition = eager_entry_defs
-    while definition.ml_name != NULL:
-        ENTRY_POINTS[definition.ml_name.decode()] = PyCFunction_NewEx(definition, NULL, "eager_core")
-        definition += 1
-    return 0
-
-
-_attach()
+add_methods(<PyTypeObject *>Tensor)
 
 
 def attach_methods(dict functions):
     """Add Python functions to the Tensor class as methods: operators that are put together from others, their first argument being self."""
-    cdef dict members = <dict>(<PyTypeObject *>Tensor).tp_dict
-    members.update(functions)
-    PyType_Modified(<PyTypeObject *>Tensor)
-
-
-def tensor_from_array(array, stop_gradient=True, str name=""):
-    """Copy a NumPy array of a supported dtype into a new leaf tensor."""
-    cdef TensorBase made = copy_of_array(np.asarray(array))
-    made._name = name
-    _set_stop_gradient(made, stop_gradient)
-    return made
-
-
-def tensor_over_array(array, str caller not None):
-    """Make a constant over the memory of a NumPy array, which its owner may go on writing to: what operators save of it are copies."""
-    return borrow_array(array, caller)
-
-
-def _constant(array):
-    return copy_of_array(np.asarray(array))
-
-
-def _pick(x, index):
-    return call_object(OP_PICK, x, None, index)
-
-
-def _scatter_sum(TensorBase x not None, index, shape):
-    cdef OpCall c
-    begin_call(&c, op_row(OP_SCATTER_SUM), False)
-    c.x[0] = <PyObject *>x
-    c.attrs[0].o = <PyObject *>index
-    c.attrs[1].o = <PyObject *>shape
-    return dygraph_function(&c)
-
-
-gradient_helpers.OPS.update(FUNCTIONS, constant=_constant, pick=_pick, scatter_sum=_scatter_sum)
-
-
-def core_ops_info():
-    """(args, arg types, returns) of every entry point, by name: fresh dicts."""
-    cdef const eager_op_row *row
-    cdef int k, i
-    args, types, returns = {}, {}, {}
-    for k in range(N_OPS):
-        row = op_row(k)
-        lowlevel = row.lowlevel.decode()
-        for name in (lowlevel, lowlevel + "_"):
-            if "eager_api_" + name not in ENTRY_POINTS:
-                continue
-            args[name] = [row.input_names[i].decode() for i in range(row.n_inputs)]
-            types[name] = ["list" if row.n_tensors < 0 and i == 0 else "tensor" for i in range(row.n_inputs)]
-            returns[name] = [row.result_names[i].decode() for i in range(row.n_results)]
-    return args, types, returns
+    cdef PyTypeObject *cls = <PyTypeObject *>Tensor
+    (<dict>cls.tp_dict).update(functions)
+    PyType_Modified(cls)

@@ -116,5 +116,5 @@ def tensor_class(banner: str, template: str, ops: tuple[Op, ...]) -> str:
 
 def names_of(banner: str, table: str) -> str:
     """Make the module at run time that a stub describes."""
-    return (f'"""The names of eager_api.{table}. {banner}"""\n'
-            f"from eager_core.eager_api import {table}\n\n__all__ = [*{table}]\nglobals().update({table})\n")
+    return (f'"""The names of doors.{table}. {banner}"""\n'
+            f"from eager_core.doors import {table}\n\n__all__ = [*{table}]\nglobals().update({table})\n")
