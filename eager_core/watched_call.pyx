@@ -12,7 +12,7 @@ from eager_core import vlog
 from eager_core._generated.op_ids cimport OP_ADD, OP_MULTIPLY
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.grad_node cimport OperatorNode, SavedTensor
+from eager_core.grad_node cimport GradNode, OperatorNode, SavedTensor
 from eager_core.layout cimport Layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_BINARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY
 from eager_core.profiling cimport (
@@ -160,6 +160,7 @@ cdef bint _unharmed(SavedTensor *kept) noexcept:
 
 cdef int _advise(OpCall *c, long long began, list savers) except -1:
     cdef OperatorNode node
+    cdef GradNode made = None
     cdef TensorBase out
     cdef SavedTensor *kept
     cdef list harmed = [], candidates = []
@@ -178,13 +179,12 @@ cdef int _advise(OpCall *c, long long began, list savers) except -1:
         # a + b is b + a, bit by bit; so is a * b, but of complex numbers, where one of the products may be fused into the sum.
         if c.n > 1 and (c.row.id == OP_ADD or (c.row.id == OP_MULTIPLY and (<TensorBase>c.out).dtype < EAGER_COMPLEX64)):
             candidates.append(_candidate(c, 1))
-    node = None
     out = <TensorBase>(c.x[0] if c.inplace else c.out)
-    if out is not None and out.grad_node is not None:
-        node = out.grad_node
+    if out is not None:
+        made = out.grad_node
     listener = advisor
     if listener is not None:
-        listener.operator(_name(c), began, tick(), 0 if node is None else id(node), candidates, harmed, backward)
+        listener.operator(_name(c), began, tick(), 0 if made is None else id(made), candidates, harmed, backward)
     return 0
 
 
