@@ -8,6 +8,9 @@ class GradNode:
     def name(self) -> str: ...
 
 @final
+class OperatorNode(GradNode): ...
+
+@final
 class AccumulationNode(GradNode): ...
 
 @final

@@ -6,8 +6,8 @@ from eager_core.tensor cimport TensorBase
 
 cdef int give(PyObject **results, int edge, TensorBase g) except -1
 cdef TensorBase conj(TensorBase t)                           # t itself unless it is complex
-cdef TensorBase saved_operand(OperatorNode node, int k)          # a saved tensor, or the Python number that stood in its place
-cdef TensorBase with_operand(int op, TensorBase left, OperatorNode node, int k, int spare)  # left op conj(operand k)
+cdef TensorBase saved_operand(OperatorNode node, int k)       # a saved tensor, or the Python number that stood in its place
+cdef TensorBase with_operand(int op, TensorBase left, OperatorNode node, int k, int spare)   # left op conj(operand k)
 # saved value k (first or second, conjugate or not) with another operand
 cdef TensorBase with_saved(int op, OperatorNode node, int k, bint first, bint conjugate, TensorBase other, int spare)
 cdef TensorBase gradient_of(OperatorNode node, PyObject **grads, int slot)       # zeros where none arrived

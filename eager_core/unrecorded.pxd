@@ -10,7 +10,8 @@ from eager_core.tensor cimport TensorBase
 # not need any more, 0 if it does; an operand that nobody else can see is overwritten with the result.
 cdef TensorBase unrecorded_1(OpRow *row, TensorBase x, int spare)
 cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x, int spare_y)
-cdef TensorBase unrecorded_saved(OpRow *row, OperatorNode node, int k, bint first, TensorBase other, int spare)   # saved value k, and another
+# Saved value k, and another.
+cdef TensorBase unrecorded_saved(OpRow *row, OperatorNode node, int k, bint first, TensorBase other, int spare)
 cdef TensorBase unrecorded_number(OpRow *row, TensorBase x, double number, bint number_first, int spare)
 
 cdef bint add_same(TensorBase t, TensorBase addend) noexcept       # t += addend for contiguous tensors of one shape and dtype; else False
