@@ -1,4 +1,5 @@
 """Tools of others see operators by name; what docs/profiling.md shows of examples/conductivity.py."""
+import collections
 import json
 import os
 import re
@@ -29,13 +30,15 @@ def test_the_program_finds_the_truth(tmp_path):
 def test_profile(tmp_path):
     """Two rounds of 50 steps: two writes through methods in each, one assignment and one more for the start."""
     table = run(tmp_path, sys.executable, "-P", str(PROGRAM), "--profile").stdout
-    rows = {line.split()[0]: line.split() for line in table.splitlines()[2:-1]}
-    assert rows["add_"][1:3] == ["yes", "200"]
-    assert rows["multiply_"][1:3] == ["yes", "100"]
-    assert rows["setitem_"][1:3] == ["yes", "102"]
-    assert rows["forward"][1] == rows["backward"][1] == "2"
     entries = json.loads((tmp_path / "conductivity.json").read_text("utf-8"))["traceEvents"]
-    assert sum(entry.get("name") == "add_" for entry in entries) == 200
+    calls = collections.Counter(entry["name"] for entry in entries if entry.get("cat") != "pass")
+    expected = {"add_": 200, "multiply_": 100, "setitem_": 102, "forward": 2, "backward": 2}
+    assert {name: calls[name] for name in expected} == expected
+    # The table has the twelve that took longest, which are not the same each time.
+    rows = [line.split() for line in table.splitlines()[2:-1]]
+    assert len(rows) == 12
+    for row in rows:
+        assert str(expected.get(row[0], calls[row[0]])) in row[1:3]
     assert ElementTree.parse(tmp_path / "conductivity.svg").getroot().tag.endswith("svg")
 
 
