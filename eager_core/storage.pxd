@@ -61,6 +61,7 @@ cdef inline bint stays_with_tensor(PyObject *storage) noexcept:
 
 cdef void lay_aside(Storage s) noexcept                                         # its memory counts as given back
 cdef void take_up(Storage s, Py_ssize_t nbytes, int itemsize) noexcept          # as new; nbytes: of the same size class
+cdef void empty_aside(Storage s) noexcept                                       # its memory goes back to the allocator
 
 cdef uint64_t serial_of(Storage s) noexcept
 
