@@ -20,7 +20,7 @@ from eager_core.item_access cimport get_item, set_item
 from eager_core.layout cimport contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.lending cimport lent_array
 from eager_core.parser cimport constant_of
-from eager_core.storage cimport OUTSIDE, allocate, bump_all
+from eager_core.storage cimport BUMPED, allocate, bump_all
 from eager_core.tensor cimport alias, as_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
 from eager_core.watched_call cimport note_tensor
@@ -312,7 +312,7 @@ cdef class Tensor(TensorBase):
 
     def _bump_inplace_version(self):
         """Count a write that the library did not see."""
-        bump_all(self.storage, OUTSIDE)
+        bump_all(self.storage, BUMPED)
 
     # -- values --
 

@@ -44,6 +44,12 @@ enum eager_dtype_rule {
     RESULT_WHOLE        /* of the input; integers are results already */
 };
 
+enum eager_commutes {
+    COMMUTES_NEVER,
+    COMMUTES_REAL,      /* of complex numbers one of the products may be fused into the sum, so the bits may differ */
+    COMMUTES_ALWAYS
+};
+
 typedef struct {
     int id;
     const char *name;           /* public name, without the in-place underscore */
@@ -68,5 +74,7 @@ typedef struct {
     const eager_param *params;
     const char *signature;      /* "exp(x, name=None)" */
     const char *doc;
+    int commutes;               /* whether op(y, x) is op(x, y), bit by bit */
+    int spares;                 /* its in-place form writes into the target straight away, so that no memory is taken for a result */
 } eager_op_row;
 #endif

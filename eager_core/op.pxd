@@ -76,6 +76,7 @@ cdef extern from "op.h":
         FAMILY_MATMUL, FAMILY_ROWS, FAMILY_PICK, FAMILY_PUT, FAMILY_CAST, FAMILY_VIEW, FAMILY_GETITEM, FAMILY_SETITEM
         FAMILY_ARRAY, FAMILY_BROADCAST, FAMILY_LINALG, FAMILY_NODE, FAMILIES
         RESULT_SAME, RESULT_FLOAT, RESULT_BOOL, RESULT_REAL, RESULT_LOGICAL, RESULT_WHOLE
+        COMMUTES_NEVER, COMMUTES_REAL, COMMUTES_ALWAYS
     ctypedef struct eager_param:
         const char *name
         const char *lowlevel
@@ -107,6 +108,8 @@ cdef extern from "op.h":
         const eager_param *params
         const char *signature
         const char *doc
+        int commutes
+        int spares
 
 ctypedef const eager_op_row OpRow
 

@@ -16,7 +16,8 @@ cdef void set_run_at_once_below(Py_ssize_t work) noexcept
 
 # Storage's own flag, which it reads more often than `watched`: set whenever that changes.
 ctypedef void (*flag_setter)(bint on) noexcept
-cdef void register_storage_flag(flag_setter setter) noexcept
+ctypedef Py_ssize_t (*level_reader)() noexcept
+cdef void register_storages(flag_setter setter, level_reader reader) noexcept
 
 cdef enum SpanKind:
     SPAN_OP, SPAN_NODE, SPAN_PASS, SPAN_USER

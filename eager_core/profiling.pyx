@@ -53,6 +53,7 @@ run_at_once_below = 0
 advisor = None
 cdef Py_ssize_t _usually_below = 0
 cdef flag_setter _set_storage_flag = NULL
+cdef level_reader _bytes_in_use = NULL
 
 cdef Recorded *_recorded = NULL
 cdef Py_ssize_t _n_recorded = 0, _recorded_room = 0
@@ -92,9 +93,10 @@ def _test_keep_gil_below(Py_ssize_t work):
     return before
 
 
-cdef void register_storage_flag(flag_setter setter) noexcept:
-    global _set_storage_flag
+cdef void register_storages(flag_setter setter, level_reader reader) noexcept:
+    global _set_storage_flag, _bytes_in_use
     _set_storage_flag = setter
+    _bytes_in_use = reader
 
 
 cdef void _watch(int added, int removed) noexcept:
@@ -222,7 +224,7 @@ cdef void count_taken(Py_ssize_t nbytes) noexcept:
 cdef void count_given(Py_ssize_t nbytes, uint64_t serial) noexcept:
     global _in_use, _gone, _n_gone, _incomplete
     cdef uint64_t *array
-    if watched & WATCH_PROFILE:
+    if watched & WATCH_PROFILE and nbytes:
         _in_use -= nbytes
         _level()
     if watched & WATCH_ADVISE and serial:
@@ -251,21 +253,21 @@ cdef list _spans(Recorded *recorded, Py_ssize_t n):
     return spans
 
 
-def start_profile(bint record_shapes, Py_ssize_t in_use):
-    """Begin to record all threads; `in_use` bytes of tensors are alive already. One profile at a time."""
+def start_profile(bint record_shapes):
+    """Begin to record all threads, one profile at a time; return when that was, and how many bytes of tensors were alive then."""
     global _profile, _shapes, _in_use, _taken, _blocks, _peak, _peak_time, _incomplete
     if watched & WATCH_PROFILE:
         already_exists("a profile is on already, in this thread or in another one. Profiles do not nest: mark parts of one with "
                        "RecordEvent(name)")
     _profile += 1
     _shapes = record_shapes
-    _in_use = _peak = in_use
+    _in_use = _peak = _bytes_in_use()
     _taken = _blocks = 0
     _incomplete = False
     _peak_time = eager_now()
     _watch(WATCH_PROFILE, 0)
     _level()
-    return _peak_time
+    return _peak_time, _in_use
 
 
 def stop_profile():

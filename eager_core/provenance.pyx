@@ -10,7 +10,7 @@ from eager_core.dtypes cimport DTYPES
 from eager_core.layout cimport Layout, shape_text
 from eager_core.modes cimport watching
 from eager_core.op cimport op_row
-from eager_core.storage cimport OUTSIDE, WRITERS, Storage, regions_meet, untouched
+from eager_core.storage cimport BUMPED, OUTSIDE, WRITERS, Storage, regions_meet, untouched
 from eager_core.tensor_wrapper cimport OUTPUT
 from eager_core.write_log cimport WriteLog, known_log, log_of
 
@@ -36,8 +36,13 @@ cdef str _remedy(SavedTensor *kept):
     """What the library does not write it cannot put by first, so there `allow_mutation_on_saved_tensors` is no way out."""
     cdef Storage s = <Storage>kept.storage
     cdef uint64_t version
+    cdef int writer
     for version in range(max(_first_known(s), kept.version + 1), s.version.current + 1):
-        if _writer_of(s, version) == OUTSIDE:
+        writer = _writer_of(s, version)
+        if writer == BUMPED:
+            return ("That is this program's own call, which says that something has written here unseen. Call it before forward, or "
+                    "give the operator a clone() of the tensor.")
+        if writer == OUTSIDE:
             return ("That is whoever has, or had, an array or a capsule over this memory (writable_array(), __dlpack__(copy=False)): it is "
                     "taken to write from the moment it is made. Make it and let it go before forward, or work on a copy, numpy(), and "
                     "assign that after backward, or give the operator a clone() of the tensor.")
@@ -110,6 +115,8 @@ cdef int _writer_of(Storage s, uint64_t version) noexcept:
 cdef str _name(int op):
     if op == OUTSIDE:
         return "code outside of the library"
+    if op == BUMPED:
+        return "_bump_inplace_version()"
     if op == OP_PY_LAYER:
         return "a custom function"
     name = op_row(op).name.decode()

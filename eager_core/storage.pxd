@@ -7,6 +7,7 @@ cdef enum:
     WRITERS = 8                      # how many of the last writes are known by operator (a power of 2)
     LARGEST_STAYING = 1024           # bytes; the allocator's size classes are multiples of 64
     OUTSIDE = -1                     # in place of an operator's number: a write that the library did not make
+    BUMPED = 0xfffe                  # the same: a write that the program counted itself, _bump_inplace_version()
 
 cdef struct VersionCounter:
     uint64_t current                 # what inplace_version shows (S4.1)
@@ -21,7 +22,7 @@ cdef struct VersionCounter:
     uint64_t accounted               # ... because each write up to this version is in the log, or destroyed nothing of theirs
     char *saved_low                  # what has been saved lies in this span
     char *saved_high
-    uint16_t[8] writers              # by version modulo WRITERS: 1 + operator, 0 for a write from outside; kept up as `whole` is
+    uint16_t[8] writers              # by version modulo WRITERS: 1 + operator (OUTSIDE: 0, BUMPED: the largest); kept up as `whole` is
 
 cdef extern from "kernels/kernels.h":
     ctypedef struct eager_region:
@@ -60,6 +61,7 @@ cdef inline bint stays_with_tensor(PyObject *storage) noexcept:
 
 cdef void lay_aside(Storage s) noexcept                                         # its memory counts as given back
 cdef void take_up(Storage s, Py_ssize_t nbytes, int itemsize) noexcept          # as new; nbytes: of the same size class
+cdef void empty_aside(Storage s) noexcept                                       # its memory goes back to the allocator
 
 cdef uint64_t serial_of(Storage s) noexcept
 

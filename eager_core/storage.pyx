@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free
 
 from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
-from eager_core.profiling cimport count_given, count_taken, register_storage_flag
+from eager_core.profiling cimport count_given, count_taken, register_storages
 from eager_core.recycling cimport EAGER_KEPT, eager_intercept_dealloc, eager_revive
 
 cdef extern from "kernels/kernels.h":
@@ -86,12 +86,16 @@ cdef void stop_births() noexcept:
     _noted -= 1
 
 
+cdef Py_ssize_t _bytes_in_use() noexcept:
+    return _in_use
+
+
 cdef void _set_noted(bint on) noexcept:
     global _noted
     _noted = _noted & ~NOTED_BY_PROFILER | (NOTED_BY_PROFILER if on else 0)
 
 
-register_storage_flag(_set_noted)
+register_storages(_set_noted, _bytes_in_use)
 
 
 cdef bint born_since(Storage s, uint64_t start) noexcept:
@@ -146,6 +150,13 @@ cdef void lay_aside(Storage s) noexcept:
 cdef void take_up(Storage s, Py_ssize_t nbytes, int itemsize) noexcept:
     _begin(s, nbytes)
     s.granule = itemsize if itemsize < 8 else 8
+
+
+cdef void empty_aside(Storage s) noexcept:
+    give_block(s.data, s.nbytes)
+    s.data = NULL
+    s.nbytes = 0                     # it was counted as given back when it was laid aside
+    s.version.serial = 0
 
 
 cdef Storage borrow(char *data, Py_ssize_t nbytes, int itemsize, object owner):

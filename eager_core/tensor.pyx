@@ -13,7 +13,7 @@ from eager_core.recycling cimport (
     EAGER_KEPT, PyObject_GC_Track, PyObject_GC_UnTrack, eager_clear_weak_references, eager_intercept_dealloc, eager_is_exactly,
     eager_revive,
 )
-from eager_core.storage cimport LARGEST_STAYING, allocate, borrow, lay_aside, serial_of, stays_with_tensor, take_up
+from eager_core.storage cimport LARGEST_STAYING, allocate, borrow, empty_aside, lay_aside, serial_of, stays_with_tensor, take_up
 
 cnp.import_array()
 
@@ -154,7 +154,7 @@ cdef void _free_kept_whole() noexcept:
         while _n_kept_whole[size]:
             _n_kept_whole[size] -= 1
             one = _revive(_kept_whole[size][_n_kept_whole[size]])
-            take_up(one.storage, one.storage.nbytes, 1)
+            empty_aside(one.storage)
             one.storage = None
 
 

@@ -9,12 +9,11 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from eager_core import vlog
 
-from eager_core._generated.op_ids cimport OP_ADD, OP_MULTIPLY
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.grad_node cimport GradNode, OperatorNode, SavedTensor
 from eager_core.layout cimport Layout, same_shape, shape_list, shape_text
-from eager_core.op cimport FAMILY_BINARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY
+from eager_core.op cimport COMMUTES_ALWAYS, COMMUTES_REAL
 from eager_core.profiling cimport (
     SPAN_NODE, SPAN_OP, WATCH_ADVISE, WATCH_LOG, WATCH_PROFILE, advisor, enter_span, in_backward, leave_span, note_use, tick, watched,
 )
@@ -176,8 +175,7 @@ cdef int _advise(OpCall *c, long long began, list savers) except -1:
             harmed.append((id(node), role_of(node, kept)))
     if not c.inplace and not backward and c.out != NULL and not c.is_view and not c.nothing:
         candidates = [_candidate(c, 0)]
-        # a + b is b + a, bit by bit; so is a * b, but of complex numbers, where one of the products may be fused into the sum.
-        if c.n > 1 and (c.row.id == OP_ADD or (c.row.id == OP_MULTIPLY and (<TensorBase>c.out).dtype < EAGER_COMPLEX64)):
+        if c.row.commutes == COMMUTES_ALWAYS or (c.row.commutes == COMMUTES_REAL and (<TensorBase>c.out).dtype < EAGER_COMPLEX64):
             candidates.append(_candidate(c, 1))
     out = <TensorBase>(c.x[0] if c.inplace else c.out)
     if out is not None:
@@ -192,9 +190,9 @@ cdef object _candidate(OpCall *c, int i):
     """(None, number of the memory, bytes) if input i could have been the target as far as can be told now; else (reason,)."""
     cdef TensorBase x, out = <TensorBase>c.out, y
     cdef TensorBase root
-    cdef int family = c.row.family, k
-    if family not in (FAMILY_UNARY, FAMILY_BINARY, FAMILY_TERNARY, FAMILY_CLIP, FAMILY_SCALE):
-        return ("the operator saves nothing in place",)          # it computes new memory and copies that into the target
+    cdef int k
+    if not c.row.spares:
+        return ("the operator saves nothing in place",)
     if i >= c.n or c.x[i] == NULL or i == c.scalar_at:
         return ("the operand is a number",)
     x = <TensorBase>c.x[i]

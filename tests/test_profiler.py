@@ -1,5 +1,6 @@
 """profiler.profile: what it records is compared with what the program does, counted by hand."""
 import json
+import sys
 import threading
 import time
 from xml.etree import ElementTree
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import python_api as paddle
+from eager_core import allocator, storage
 from python_api import profiler
 
 N = 1000
@@ -123,6 +125,36 @@ def test_memory_that_there_is_not_is_no_part_of_the_peak():
         column + row
     assert (prof.peak, prof.in_use_after) == (prof.in_use_before, prof.in_use_before)
     assert prof.allocated == 0
+
+
+def test_memory_kept_for_reuse_that_is_freed_is_no_allocation():
+    """Small tensors keep their memory while they wait to be used again; to free that is not to allocate it."""
+    paddle.to_tensor([1.0]) + 1.0
+    with profiler.profile() as prof:
+        allocator.empty_cache()
+    assert (prof.allocations, prof.allocated, prof.in_use_after) == (0, 0, prof.in_use_before)
+    assert len(prof.levels) == 1
+
+
+def test_what_is_allocated_while_a_profile_begins_is_counted_once():
+    """By another thread, say. Here it happens between any two lines of `__enter__`."""
+    kept = []
+
+    def allocate(frame, event, _argument):
+        if event == "line":
+            kept.append(tensor())
+        return allocate
+
+    prof = profiler.profile()
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: allocate if frame.f_code is profiler.profile.__enter__.__code__ else None)
+    try:
+        prof.__enter__()
+    finally:
+        sys.settrace(before)
+    prof.__exit__(None, None, None)
+    assert len(kept) > 1
+    assert prof.in_use_after == storage.bytes_in_use()
 
 
 def test_in_place_allocates_nothing():

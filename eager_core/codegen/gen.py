@@ -99,7 +99,8 @@ def rows_header(ops: tuple[Op, ...], compilers: dict[str, Compiler]) -> str:
             f"{kernel_code(op, ufuncs, arrays)}, RESULT_{op.dtypes.upper()}, {n_tensors}, {len(attributes)}, "
             f"{{{', '.join(map(str, op.defaults)) or '0'}}}, {differentiable}u, {len(saved)}, "
             f"{{{sources}}}, {{{uses}}}, {len(op.inputs)}, inputs_{op.name}, input_slots_{op.name}, {len(op.results)}, results_{op.name}, "
-            f"{len(op.params)}, {f'params_{op.name}' if params else 'NULL'}, {c_string(op.public_signature)}, {c_string(op.doc)}}},")
+            f"{len(op.params)}, {f'params_{op.name}' if params else 'NULL'}, {c_string(op.public_signature)}, {c_string(op.doc)}, "
+            f"COMMUTES_{op.commutes.upper()}, {int(op.spares)}}},")
     lines += ["", "static const eager_op_row eager_op_rows[] = {", *rows, "};", ""]
     return "\n".join(lines)
 

@@ -13,6 +13,8 @@ KINDS = {
 TENSOR_KINDS = ("tensor", "operand", "tensors", "optional")
 FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "unreduce", "matmul", "rows", "cast", "pick", "put", "view",
             "getitem", "setitem", "array", "broadcast", "linalg", "node")
+SPARING = ("unary", "binary", "ternary", "clip", "scale")      # families whose kernel writes into the target; others copy into it
+COMMUTES = ("never", "real", "always")
 DTYPE_RULES = ("same", "float", "bool", "real", "logical", "whole")
 
 
@@ -53,6 +55,7 @@ class Op:
     saves: tuple[str, ...] = ()                         # only with a native gradient: "x", "out", "x.meta", "y for x"
     copies: tuple[str, ...] = ()                        # of what is saved, what is copied, so that it may change before backward
     aliases: tuple[str, ...] = ()                       # further public names, in both forms
+    commutes: str = "never"                             # whether op(y, x) is op(x, y), bit by bit: of which operands
     formula: str = ""                                   # mathematics, for the reference page
     result: str = ""                                    # dtype of an array operator's result, in words, if not that of its input
     params: tuple[Param, ...] = field(default=(), compare=False)
@@ -71,6 +74,9 @@ class Op:
         require(bool(re.fullmatch(r"[a-z][a-z0-9_]*", self.name)), "the name must be in snake case")
         require(self.family in FAMILIES, f"unknown family {self.family!r}")
         require(self.dtypes in DTYPE_RULES, f"unknown dtype rule {self.dtypes!r}")
+        require(self.commutes in COMMUTES, f"commutes must be one of {', '.join(COMMUTES)}, and is {self.commutes!r}")
+        require(self.commutes == "never" or (self.family == "binary" and len({p.kind for p in self.tensors}) == 1),
+                "only two operands of one kind can change places")
         require(bool(self.doc), "a line of documentation is missing")
         require(len(self.all_attributes) <= 6, "more than 6 attributes")
         require(len(self.tensors) <= 4, "more than 4 tensors")
@@ -103,6 +109,11 @@ class Op:
         """Of all attributes, as numbers; objects have none."""
         values = {p.name: default_number(p) for p in self.public_attributes} | dict(self.attributes)
         return tuple(values[name] for name in self.all_attributes)
+
+    @property
+    def spares(self) -> bool:
+        """Whether the in-place form takes no memory for a result."""
+        return self.inplace and self.family in SPARING
 
     @property
     def takes_list(self) -> bool:

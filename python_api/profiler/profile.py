@@ -8,7 +8,6 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from eager_core.profiling import record_user, start_profile, stop_profile, user_begin
-from eager_core.storage import bytes_in_use
 from python_api.profiler.averages import Averages, averages
 from python_api.profiler.chrome import write_trace
 from python_api.profiler.timeline import write_timeline
@@ -102,8 +101,7 @@ class profile:  # noqa: N801  a context manager, named as the references name it
     def __enter__(self) -> profile:
         if self._state != "new":
             raise RuntimeError("(PermissionDenied) a profile is entered once; make another one")
-        self.in_use_before = bytes_in_use()
-        self._began = start_profile(self._record_shapes, self.in_use_before)
+        self._began, self.in_use_before = start_profile(self._record_shapes)
         self._state = "on"
         return self
 

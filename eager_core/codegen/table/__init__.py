@@ -8,6 +8,7 @@ kernel      a NumPy ufunc, ``own:`` one of kernels.h, ``view:`` / ``set:`` a var
             ``array_kernels``
 aliases     further public names of the same operator, in both forms
 bare        the in-place form has no underscore
+commutes    of which operands the order does not matter, bit by bit: ``never`` (what is not known to), ``real``, ``always``
 dtypes      rule for the result's dtype; array operators follow their kernel and say in words what it is (result)
 grad        formula per input, in terms of inputs, ``out``, ``grad`` (of the result) and attributes. What backward must save follows from
             the formula. ``out`` and ``grad`` are those of result 0, ``out_1``, ``grad_1`` of result 1. ``module.f(...)`` is a Python

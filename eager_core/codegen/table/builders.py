@@ -23,9 +23,10 @@ def unary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] |
 
 
 def binary(name: str, kernel: str, doc: str, formula: str, grad: dict[str, str] | str | None = None, dtypes: str = "same",
-           lowlevel: str = "", inplace: bool = True, saves: tuple[str, ...] = (), aliases: tuple[str, ...] = ()) -> Op:
+           lowlevel: str = "", inplace: bool = True, saves: tuple[str, ...] = (), aliases: tuple[str, ...] = (),
+           commutes: str = "never") -> Op:
     return Op(name, "binary", BINARY, doc, kernel=kernel, dtypes=dtypes, inplace=inplace, grad=grad, formula=formula, lowlevel=lowlevel,
-              inputs=("X", "Y"), saves=saves, aliases=aliases)
+              inputs=("X", "Y"), saves=saves, aliases=aliases, commutes=commutes)
 
 
 def fused(name: str, kernel: str, doc: str, grad: dict[str, str]) -> Op:
