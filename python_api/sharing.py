@@ -78,7 +78,7 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
     if kind not in _HOST:
         raise BufferError(f"(InvalidArgument) from_dlpack(): the memory is on a device of type {kind}, not the CPU's. Copy it there first")
     try:
-        array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)  # NumPy 2.0 knows no copy
+        array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)
     except RuntimeError as error:
         raise TypeError(f"(InvalidType) from_dlpack(): {error}") from error
     return tensor_over_array(array, "from_dlpack(copy=False)") if copy is False else to_tensor(array)
