@@ -102,6 +102,12 @@ cdef extern from "Python.h":
 
 cdef tuple NOTHING = ()
 
+
+cdef inline bint in_pieces(SlotState *place) noexcept:
+    """Whether regions have arrived and nothing of the whole's size."""
+    return place.region != NULL or (place.dense == NULL and place.pieces != NULL and place.pieces != <PyObject *>NOTHING)
+
+
 cdef enum:
     LOOKED_AT = 4                # Run.watch: by the profiler or the log
     AHEAD = 6                    # nodes
@@ -330,8 +336,7 @@ cdef class Run:
             Py_INCREF(g)
             place.dense = <PyObject *>g
             return 0
-        self.add_to(target, slot, g)
-        return 0
+        return self.add_to(target, slot, g)
 
     cdef inline SlotState *place_of(self, GradNode node, int slot) except NULL:
         return &self.slots[self.states[self.find(<PyObject *>node)].first_slot + slot]
@@ -505,9 +510,8 @@ cdef class Run:
         cdef bint arrived = False
         if node.row != NULL and node.row.id == OP_REGION_WRITE and self.run_narrow(node, first):
             return True
-        if type(node) is AccumulationNode and (self.slots[first].region != NULL or self.slots[first].dense == NULL
-                                               and self.slots[first].pieces != NULL and self.slots[first].pieces != <PyObject *>NOTHING) \
-                and not self.partial and not self.create_graph and not node.hooks and (<AccumulationNode>node).grad is not None:
+        if type(node) is AccumulationNode and in_pieces(&self.slots[first]) and not self.partial and not self.create_graph \
+                and not node.hooks and (<AccumulationNode>node).grad is not None:
             # Pieces for a leaf that has a gradient already: they go straight into it.
             if self.slots[first].region != NULL:
                 self.list_region(&self.slots[first])
@@ -634,8 +638,27 @@ cdef class Run:
                 PyMem_Free(grads)
         return 0
 
+    cdef int run_region_write(self, GradNode node, Py_ssize_t first) except -1:
+        """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""
+        cdef TensorBase g
+        cdef GradNode before = node.next_0, value = node.next_1
+        if before is not None and overwrites_all(node):
+            self.deliver_zeros(before, node.slot_0)
+            before = None
+        if not (<TensorBase>self.slots[first].dense).layout.contiguous or (before is not None and not exclusive(self.slots[first].dense)):
+            g = call_1(OP_ASSIGN, <TensorBase>self.slots[first].dense)
+        else:
+            g = <TensorBase>self.slots[first].dense
+        Py_CLEAR(self.slots[first].dense)
+        if value is not None:
+            self.deliver(node, value, node.slot_1, copy_region(g, node.region, node.region_offset))
+        if before is not None:
+            zero_region(g, node.region, node.region_offset)
+            self.deliver(node, before, node.slot_0, g)
+        return 0
+
     cdef bint run_narrow(self, GradNode node, Py_ssize_t first) except -1:
-        """The same for a gradient that is zero outside one region, if nobody looks at it. False: that is not so."""
+        """run_region_write for a gradient that is zero outside one region, if nobody looks at it. False: that is not so."""
         cdef SlotState *place = &self.slots[first]
         cdef TensorBase g
         cdef Layout region
@@ -673,25 +696,6 @@ cdef class Run:
             else:
                 self.deliver_piece(node, node.next_0, node.slot_0, g, region, offset)
         return True
-
-    cdef int run_region_write(self, GradNode node, Py_ssize_t first) except -1:
-        """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""
-        cdef TensorBase g
-        cdef GradNode before = node.next_0, value = node.next_1
-        if before is not None and overwrites_all(node):
-            self.deliver_zeros(before, node.slot_0)
-            before = None
-        if not (<TensorBase>self.slots[first].dense).layout.contiguous or (before is not None and not exclusive(self.slots[first].dense)):
-            g = call_1(OP_ASSIGN, <TensorBase>self.slots[first].dense)
-        else:
-            g = <TensorBase>self.slots[first].dense
-        Py_CLEAR(self.slots[first].dense)
-        if value is not None:
-            self.deliver(node, value, node.slot_1, copy_region(g, node.region, node.region_offset))
-        if before is not None:
-            zero_region(g, node.region, node.region_offset)
-            self.deliver(node, before, node.slot_0, g)
-        return 0
 
     cdef int execute(self) except -1:
         cdef Py_ssize_t[8] few_ready

@@ -26,7 +26,7 @@
 
 /* One element a time up to a whole vector of the output, and after the last; `a` and `b` move by 1 or stand still. */
 #define CALCULATE(T, OP, A, B, a_moves, b_moves) { \
-        for (; (uintptr_t)(out + i) % 32; i++) out[i] = a[i * a_moves] OP b[i * b_moves]; \
+        for (; i < count && (uintptr_t)(out + i) % 32; i++) out[i] = a[i * a_moves] OP b[i * b_moves]; \
         for (; i + lanes <= count; i += lanes) STORE_##T(out + i, A##_##T(a, i) OP B##_##T(b, i)); \
         for (; i < count; i++) out[i] = a[i * a_moves] OP b[i * b_moves]; \
     }
