@@ -27,7 +27,7 @@ from eager_core.modes cimport modes_on, watch_on, watching
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.profiling cimport SPAN_PASS, Span, enter_span, leave_span, watched
 from eager_core.recycling cimport eager_expect_node
-from eager_core.storage cimport bump_region
+from eager_core.storage cimport Storage, bump_region
 from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name, wants_grad
 from eager_core.unrecorded cimport add_same
 from eager_core.watched_call cimport begin_node, end_node, note_tensor
@@ -511,7 +511,7 @@ cdef class Run:
         if node.row != NULL and node.row.id == OP_REGION_WRITE and self.run_narrow(node, first):
             return True
         if type(node) is AccumulationNode and in_pieces(&self.slots[first]) and not self.partial and not self.create_graph \
-                and not node.hooks and (<AccumulationNode>node).grad is not None:
+                and not node.hooks and not self.watch & 2 and (<AccumulationNode>node).grad is not None:
             # Pieces for a leaf that has a gradient already: they go straight into it.
             if self.slots[first].region != NULL:
                 self.list_region(&self.slots[first])
@@ -795,7 +795,11 @@ cdef class Run:
         return 0
 
     cdef int commit_one(self, AccumulationNode cell, PyObject **gradient) except -1:
-        cdef TensorBase before = <TensorBase>cell.grad           # another thread may clear .grad while the kernel runs
+        cdef TensorBase before = <TensorBase>cell.grad           # another thread may clear or rebind .grad while the kernel runs
+        cdef TensorBase g
+        cdef Storage written
+        cdef Layout layout
+        cdef char *data
         if type(<object>gradient[0]) is list:
             self.commit_pieces(cell, <list>gradient[0])
         elif before is None:
@@ -803,11 +807,15 @@ cdef class Run:
             cell.grad = <object>gradient[0]
         elif self.create_graph:
             cell.grad = call_2(OP_ADD, before, <TensorBase>gradient[0])
-        elif not (before.storage.version.snapshots and (modes_on or before.storage.log is not None)) \
-                and add_same(before, <TensorBase>gradient[0]):
-            bump_region(before.storage, before.data, before.layout, DTYPES[before.dtype].itemsize, OP_ADD)
         else:
-            call_2_in_place(OP_ADD, before, <TensorBase>gradient[0])
+            g = <TensorBase>gradient[0]
+            written, data, layout = before.storage, before.data, before.layout
+            # A seed may be a part of the memory that .grad was given: the operator reads it as it was (S7.5).
+            if g.storage is not written and not written.version.outsiders \
+                    and not (written.version.snapshots and (modes_on or written.log is not None)) and add_same(before, g):
+                bump_region(written, data, layout, DTYPES[before.dtype].itemsize, OP_ADD)
+            else:
+                call_2_in_place(OP_ADD, before, g)
         Py_CLEAR(gradient[0])
         return 0
 

@@ -14,7 +14,8 @@ cdef TensorBase unrecorded_2(OpRow *row, TensorBase x, TensorBase y, int spare_x
 cdef TensorBase unrecorded_saved(OpRow *row, OperatorNode node, int k, bint first, TensorBase other, int spare)
 cdef TensorBase unrecorded_number(OpRow *row, TensorBase x, double number, bint number_first, int spare)
 
-cdef bint add_same(TensorBase t, TensorBase addend) noexcept       # t += addend for contiguous tensors of one shape and dtype; else False
+# t += addend for contiguous tensors of one shape and dtype; else False. The caller knows that they share no memory.
+cdef bint add_same(TensorBase t, TensorBase addend) noexcept
 # Regions of t's memory; a piece has the region's shape and t's dtype.
 cdef int fill_region(TensorBase t, Layout region, char *data, double value) except -1
 cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase piece) except -1

@@ -130,6 +130,7 @@ cdef TensorBase unrecorded_number(OpRow *row, TensorBase x, double number, bint 
 
 cdef bint add_same(TensorBase t, TensorBase addend) noexcept:
     cdef Job job
+    cdef Storage _held = t.storage, _held_addend = addend.storage
     cdef Loop *add = ufunc_loop(UFUNC_ADD, t.dtype)
     if (add.call == NULL or t.dtype != addend.dtype or not t.layout.contiguous or not addend.layout.contiguous
             or not same_shape(t.layout, addend.layout)):
@@ -171,6 +172,7 @@ cdef int fill_region(TensorBase t, Layout region, char *data, double value) exce
 
 cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase piece) except -1:
     cdef Job job
+    cdef Storage _held = t.storage, _held_piece = piece.storage
     cdef Loop *add = ufunc_loop(UFUNC_ADD, t.dtype)
     if add.call == NULL:
         target = as_array(alias(t, region, data), True)
@@ -197,6 +199,7 @@ cdef int add_into_region(TensorBase t, Layout region, char *data, TensorBase pie
 
 cdef TensorBase copy_of_region(TensorBase t, Layout region, char *data):
     cdef Job job
+    cdef Storage _held = t.storage
     cdef TensorBase made = empty_tensor(region, t.dtype)
     if region.contiguous and region.numel < KEEP_GIL_BELOW:
         memcpy(made.data, data, region.numel * DTYPES[t.dtype].itemsize)

@@ -161,6 +161,17 @@ def test_other_sources_of_nan():
             (huge * 1e308 + huge * 1e308).sum().backward()
 
 
+@pytest.mark.parametrize("accumulated", [False, True])
+@pytest.mark.parametrize("second", [1, slice(1, 2)])
+def test_regions_whose_sum_is_not_finite(accumulated, second):
+    x = leaf()
+    if accumulated:
+        x.sum().backward()
+    with detect_anomaly(), pytest.raises(RuntimeError, match="the sum of the gradients that arrived at GradNodeAccumulation has inf"):
+        (x[1] * 1e308 + (x[second] * 1e308).sum()).backward()
+    np.testing.assert_array_equal(0.0 if x.grad is None else x.grad.numpy(), 1.0 if accumulated else 0.0)
+
+
 # ---- other errors -----------------------------------------------------------------------------------------------------------------------
 
 class Failing(PyLayer):

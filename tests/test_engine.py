@@ -51,6 +51,18 @@ def test_a_seed_is_used_and_left_alone():
     close(seed, [1, 2, 3, 4])
 
 
+@pytest.mark.parametrize("n", [5, 64, 100_000])
+@pytest.mark.parametrize("distance", [1, 3])
+def test_a_seed_that_overlaps_the_gradient_it_is_added_to(n, distance):
+    """S7.5, S9.5: .grad may have been given memory that other tensors see; what is added is the seed as it was."""
+    values = np.arange(1.0, n + 4.0)
+    buffer, x = const(values), paddle.to_tensor(np.zeros(n), stop_gradient=False)
+    x.sum().backward()
+    x.grad.data = buffer[distance:distance + n]
+    x.backward(buffer[:n])
+    close(x.grad, values[distance:distance + n] + values[:n])
+
+
 @pytest.mark.parametrize("seed", [1.0, [1.0], np.ones(4)])
 def test_a_seed_that_is_no_tensor(seed):
     """S9.2."""

@@ -95,6 +95,33 @@ def test_memory_rebound_while_another_thread_works_in_it():
     """)
 
 
+def test_gradients_and_seeds_rebound_while_a_pass_adds_them():
+    """The engine's own additions run without the GIL too: into a .grad, and of regions that a seed was given for."""
+    in_fresh_process(RACE + """
+    from eager_core import allocator
+    allocator.set_cache_limit(0)         # memory that nobody holds is gone at once
+    n = 2_000_000
+    x, seed = numbers(n, grad=True), numbers(n)
+    x.sum().backward()
+
+    def add():
+        x.backward(seed)
+
+    def regions():
+        u = x * 1.0
+        rows = u.reshape([2, n // 2])
+        rows[0] = 1.0
+        rows.backward(seed.reshape([2, n // 2]))
+
+    def rebind():
+        for t in (seed, x.grad):
+            t.data = numbers(n)
+
+    race(add, regions, rebind, rebind, seconds=6.0)
+    print("end")
+    """)
+
+
 def test_a_shape_changed_while_another_thread_plans_with_it():
     """An operand of another dtype is converted first; strides of the new shape over the old one would lead out of the memory."""
     in_fresh_process(RACE + """
