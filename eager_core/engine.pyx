@@ -14,21 +14,24 @@ from libc.string cimport memcpy, memset
 
 from eager_core import anomaly
 
-from eager_core._generated.op_ids cimport OP_ADD, OP_ASSIGN, OP_REGION_WRITE, OP_RESHAPE, OP_VIEW
+from eager_core._generated.op_ids cimport OP_ADD, OP_ASSIGN, OP_REGION_WRITE, OP_VIEW
 from eager_core.dtypes cimport DTYPES
-from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_object
+from eager_core.dygraph cimport call_1, call_2, call_2_in_place
 from eager_core.eager_utils cimport gradient_edge
 from eager_core.errors cimport already_exists, freed_error, invalid_argument, precondition_not_met, unavailable
-from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
+from eager_core.grad_mode cimport set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook, OperatorNode
-from eager_core.grad_tensor_holder cimport add_region, copy_region, exclusive, fit, ones, real_part, region_view, zero_region, zeros
-from eager_core.layout cimport Layout, apart, contiguous_layout, same_layout, same_shape, shape_list, shape_text
+from eager_core.grad_tensor_holder cimport (
+    GradTensorHolder, copy_region, exclusive, fit, hold, hold_region, in_pieces, in_shape, let_go, list_region, ones, only_zeros, real_part,
+    region_view, replace, settle, zero_region, zeros,
+)
+from eager_core.layout cimport Layout, apart, same_layout, same_shape, shape_text
 from eager_core.modes cimport modes_on, watch_on, watching
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.profiling cimport SPAN_PASS, Span, enter_span, leave_span, watched
 from eager_core.recycling cimport eager_expect_node
 from eager_core.storage cimport Storage, bump_region
-from eager_core.tensor cimport TensorBase, alias, as_array, is_tensor, type_name, wants_grad
+from eager_core.tensor cimport TensorBase, as_array, is_tensor, type_name, wants_grad
 from eager_core.unrecorded cimport add_same
 from eager_core.watched_call cimport begin_node, end_node, note_tensor
 
@@ -47,14 +50,6 @@ cdef struct NodeState:
     Py_ssize_t waiting           # consumers that have not run yet
     Py_ssize_t first_slot
     bint needed                  # grad(): some input asked for lies behind it
-
-# GradTensorHolder: what has arrived for one output of a node. A gradient that is zero outside one region stays as small as that region:
-# a time stepper that writes u[t + 1] and reads u[t] never needs one of u's size.
-cdef struct SlotState:
-    PyObject *dense              # owned Tensor or NULL
-    PyObject *region             # owned Layout or NULL: `dense` is for that region, the rest is zero
-    Py_ssize_t offset            # of the region, in elements
-    PyObject *pieces             # owned, or NULL: a list of more (Tensor, Layout, offset); the empty tuple: nothing but zeros has arrived
 
 # Commits of several threads into one leaf: the additions must not run at once (S9.23).
 cdef PyThread_type_lock _commit_lock = PyThread_allocate_lock()
@@ -99,13 +94,6 @@ cdef struct Commit:              # a gradient for a leaf or for a retained one, 
 
 cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(list items, Py_ssize_t i) noexcept
-
-cdef tuple NOTHING = ()
-
-
-cdef inline bint in_pieces(SlotState *place) noexcept:
-    """Whether regions have arrived and nothing of the whole's size."""
-    return place.region != NULL or (place.dense == NULL and place.pieces != NULL and place.pieces != <PyObject *>NOTHING)
 
 
 cdef enum:
@@ -163,10 +151,10 @@ cdef void *grown(void *old, void *few, Py_ssize_t used, Py_ssize_t room) except 
 cdef class Run:
     """State of one backward pass. Nodes remember their number while the pass lasts; a node that another pass holds is looked up here."""
     cdef NodeState *states
-    cdef SlotState *slots
+    cdef GradTensorHolder *slots
     cdef Commit *commits
     cdef NodeState[8] few_states
-    cdef SlotState[8] few_slots
+    cdef GradTensorHolder[8] few_slots
     cdef Commit[8] few_commits
     cdef Py_ssize_t n_states, room, n_slots, slot_room, n_commits, commit_room
     cdef dict foreign                # id(node) -> number
@@ -188,9 +176,7 @@ cdef class Run:
             Py_XDECREF(self.commits[i].cell)
             Py_XDECREF(self.commits[i].gradient)
         for i in range(self.n_slots):
-            Py_XDECREF(self.slots[i].dense)
-            Py_XDECREF(self.slots[i].region)
-            Py_XDECREF(self.slots[i].pieces)
+            let_go(&self.slots[i])
         for i in range(self.n_states):
             if self.states[i].node != NULL:
                 if (<GradNode>self.states[i].node).run == <void *>self:
@@ -220,7 +206,8 @@ cdef class Run:
             self.room = more
         if self.n_slots + node.n_outputs > self.slot_room:
             more = 4 * self.slot_room + node.n_outputs
-            self.slots = <SlotState *>grown(self.slots, self.few_slots, self.n_slots * sizeof(SlotState), more * sizeof(SlotState))
+            self.slots = <GradTensorHolder *>grown(self.slots, self.few_slots, self.n_slots * sizeof(GradTensorHolder),
+                                                   more * sizeof(GradTensorHolder))
             self.slot_room = more
         eager_expect_node(node.earlier)          # discovery goes from one node to the next: it would wait for each
         if node.run == NULL:
@@ -235,7 +222,7 @@ cdef class Run:
         self.states[at].waiting = 0
         self.states[at].needed = True
         self.states[at].first_slot = self.n_slots
-        memset(&self.slots[self.n_slots], 0, node.n_outputs * sizeof(SlotState))
+        memset(&self.slots[self.n_slots], 0, node.n_outputs * sizeof(GradTensorHolder))
         self.n_slots += node.n_outputs
         self.n_states += 1
         return at
@@ -321,134 +308,40 @@ cdef class Run:
 
     # ---- delivery ----
 
+    cdef inline GradTensorHolder *holder(self, GradNode node, int slot) except NULL:
+        """It stays where it is once discovery is over."""
+        return &self.slots[self.states[self.find(<PyObject *>node)].first_slot + slot]
+
+    cdef bint is_blocked(self, GradNode target, int slot) except -1:
+        return (<size_t><void *>target, slot) in self.blocked
+
     cdef int deliver(self, GradNode source, GradNode target, int slot, TensorBase g) except -1:
-        cdef SlotState *place
-        if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
+        if self.blocked is not None and self.is_blocked(target, slot):
             return 0
         if slot != 0 or g.dtype != target.out_dtype or not same_shape(g.layout, target.out_layout):
             g = fit(g, source, target, slot)
-        place = self.place_of(target, slot)
-        if place.region != NULL:
-            self.list_region(place)
-        elif place.pieces == <PyObject *>NOTHING:
-            Py_CLEAR(place.pieces)
-        if place.dense == NULL:
-            Py_INCREF(g)
-            place.dense = <PyObject *>g
-            return 0
-        return self.add_to(target, slot, g)
+        return hold(self.holder(target, slot), g)
 
-    cdef inline SlotState *place_of(self, GradNode node, int slot) except NULL:
-        return &self.slots[self.states[self.find(<PyObject *>node)].first_slot + slot]
-
-    cdef int add_to(self, GradNode target, int slot, TensorBase g) except -1:
-        cdef SlotState *place = self.place_of(target, slot)
-        cdef PyObject *sum_of_both
-        if not grad_enabled() and exclusive(place.dense) and add_same(<TensorBase>place.dense, g):
-            return 0
-        total = call_2(OP_ADD, <TensorBase>place.dense, g)
-        # An operator may have run arbitrary code (the collector); look the place up again.
-        place = self.place_of(target, slot)
-        sum_of_both = place.dense
-        Py_INCREF(total)
-        place.dense = <PyObject *>total
-        Py_XDECREF(sum_of_both)
-        return 0
-
-    cdef int deliver_piece(self, GradNode source, GradNode target, int slot, TensorBase g, Layout region, Py_ssize_t offset) except -1:
-        """A gradient for a region of the target's value. Never blown up to the target's size here."""
-        cdef SlotState *place
+    cdef int deliver_region(self, GradNode source, GradNode target, int slot, TensorBase g, Layout region, Py_ssize_t offset) except -1:
+        """A gradient for a region of the target's value, of the region's size."""
         cdef Layout layout = target.output_layout(slot)
-        cdef TensorBase whole
-        if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
-            return 0
         if region.contiguous and region.numel == layout.numel and g.layout.contiguous:
-            # A reshape: the same elements in the same order.
-            if grad_enabled() and wants_grad(g):
-                whole = g if same_shape(g.layout, layout) else call_object(OP_RESHAPE, g, None, tuple(shape_list(layout)))
-            else:
-                whole = g if same_shape(g.layout, layout) else alias(g, contiguous_layout(layout.ndim, layout.dims), g.data)
-            return self.deliver(source, target, slot, whole)
-        place = self.place_of(target, slot)
-        if place.dense == NULL and (place.pieces == NULL or place.pieces == <PyObject *>NOTHING):
-            Py_CLEAR(place.pieces)
-            Py_INCREF(g)
-            place.dense = <PyObject *>g
-            Py_INCREF(region)
-            place.region = <PyObject *>region
-            place.offset = offset
+            return self.deliver(source, target, slot, in_shape(g, layout))               # the value was reshaped
+        if self.blocked is not None and self.is_blocked(target, slot):
             return 0
-        if place.region != NULL and place.offset == offset and same_layout(<Layout>place.region, region) \
-                and (<TensorBase>place.dense).dtype == g.dtype:
-            return self.add_to(target, slot, g)
-        if place.region != NULL:
-            self.list_region(place)
-        elif place.dense != NULL and exclusive(place.dense) and (<TensorBase>place.dense).layout.contiguous:
-            return add_region(<TensorBase>place.dense, region, offset, g)
-        self.list_piece(place, g, region, offset)
-        if place.dense != NULL:
-            self.settle(target, slot)
-        return 0
+        return hold_region(self.holder(target, slot), g, region, offset)
 
     cdef int deliver_zeros(self, GradNode target, int slot) except -1:
-        """The target has a gradient, of zeros, which somebody may look at: they are made when that is certain."""
-        cdef SlotState *place
-        if self.blocked is not None and (<size_t><void *>target, slot) in self.blocked:
-            return 0
-        place = self.place_of(target, slot)
-        if place.dense == NULL and place.pieces == NULL:
-            Py_INCREF(NOTHING)
-            place.pieces = <PyObject *>NOTHING
-        return 0
-
-    cdef int list_piece(self, SlotState *place, object g, object region, Py_ssize_t offset) except -1:
-        if place.pieces == NULL or place.pieces == <PyObject *>NOTHING:
-            Py_CLEAR(place.pieces)
-            pieces = []
-            Py_INCREF(pieces)
-            place.pieces = <PyObject *>pieces
-        (<list>place.pieces).append((g, region, offset))
-        return 0
-
-    cdef int list_region(self, SlotState *place) except -1:
-        """The one region becomes one of several."""
-        self.list_piece(place, <object>place.dense, <object>place.region, place.offset)
-        Py_CLEAR(place.dense)
-        Py_CLEAR(place.region)
-        return 0
-
-    cdef int settle(self, GradNode node, int slot) except -1:
-        """Add the pieces into the dense gradient, which is made or copied only if it must be."""
-        cdef Py_ssize_t at = self.states[self.find(<PyObject *>node)].first_slot + slot
-        cdef TensorBase dense
-        cdef PyObject *old
-        if self.slots[at].region != NULL:
-            self.list_region(&self.slots[at])
-        if self.slots[at].pieces == NULL:
-            return 0
-        pieces = <object>self.slots[at].pieces
-        Py_CLEAR(self.slots[at].pieces)
-        if self.slots[at].dense == NULL:
-            dense = zeros(node.output_layout(slot), node.output_dtype(slot))
-        elif exclusive(self.slots[at].dense) and (<TensorBase>self.slots[at].dense).layout.contiguous:
-            dense = <TensorBase>self.slots[at].dense
-        else:
-            dense = call_1(OP_ASSIGN, <TensorBase>self.slots[at].dense)
-        old = self.slots[at].dense
-        Py_INCREF(dense)
-        self.slots[at].dense = <PyObject *>dense
-        Py_XDECREF(old)
-        for g, region, offset in pieces:
-            add_region(dense, <Layout>region, offset, <TensorBase>g)
+        if self.blocked is None or not self.is_blocked(target, slot):
+            self.holder(target, slot).zeros = True
         return 0
 
     # ---- running ----
 
     cdef int run_hooks(self, GradNode node, int slot) except -1:
         """S9.11, S9.14: hooks see the summed gradient in a buffer of their own."""
-        cdef Py_ssize_t at = self.states[self.find(<PyObject *>node)].first_slot + slot
+        cdef GradTensorHolder *held = self.holder(node, slot)
         cdef TensorBase g
-        cdef PyObject *old
         cdef list hooks
         hooks = [h for h in node.hooks if (<Hook>h).function is not None]
         if len(hooks) < len(node.hooks):
@@ -456,10 +349,7 @@ cdef class Run:
         hooks = [(<Hook>h).function for h in hooks if (<Hook>h).slot == slot]
         if not hooks:
             return 0
-        if not exclusive(self.slots[at].dense):
-            g = call_1(OP_ASSIGN, <TensorBase>self.slots[at].dense)
-        else:
-            g = <TensorBase>self.slots[at].dense
+        g = <TensorBase>held.dense if exclusive(held.dense) else call_1(OP_ASSIGN, <TensorBase>held.dense)
         for hook in hooks:
             answer = hook(g)
             if answer is None:
@@ -476,60 +366,55 @@ cdef class Run:
         if not same_shape(g.layout, node.output_layout(slot)):
             invalid_argument(f"a hook changed the shape of its gradient from {shape_text(node.output_layout(slot))} to "
                              f"{shape_text(g.layout)}")
-        old = self.slots[at].dense
-        Py_INCREF(g)
-        self.slots[at].dense = <PyObject *>g
-        Py_XDECREF(old)
+        replace(&held.dense, g)
         g = None
-        if not exclusive(self.slots[at].dense) or (not self.create_graph and wants_grad(<TensorBase>self.slots[at].dense)):
+        if not exclusive(held.dense) or (not self.create_graph and wants_grad(<TensorBase>held.dense)):
             # A hook has kept it, and may write to it before the pass ends; or it has a history that nobody asked for (S9.8).
-            g = call_1(OP_ASSIGN, <TensorBase>self.slots[at].dense)
-            old = self.slots[at].dense
-            Py_INCREF(g)
-            self.slots[at].dense = <PyObject *>g
-            Py_XDECREF(old)
+            replace(&held.dense, call_1(OP_ASSIGN, <TensorBase>held.dense))
         return 0
 
     cdef int capture(self, GradNode node, int slot) except -1:
         """Retained gradients, and results of grad(): after all hooks (S9.13)."""
-        cdef Py_ssize_t at = self.states[self.find(<PyObject *>node)].first_slot + slot
+        cdef object g = <object>self.holder(node, slot).dense
         if node.captures is not None and not self.partial:
             for entry in node.captures:
                 if entry[0] == slot:
-                    self.commit_later(<AccumulationNode>entry[1], <object>self.slots[at].dense)
+                    self.commit_later(<AccumulationNode>entry[1], g)
         if self.partial:
             for k in self.wanted.get((<size_t><void *>node, slot), ()):
-                self.results[k] = <object>self.slots[at].dense
+                self.results[k] = g
         return 0
 
     cdef bint finish(self, Py_ssize_t at) except -1:
         """All consumers of the node have run: hooks, captures, its own backward, delivery. False: what it saved was not needed."""
         cdef GradNode node = <GradNode>self.states[at].node
         cdef Py_ssize_t first = self.states[at].first_slot
+        cdef GradTensorHolder *held
         cdef int slot
         cdef bint arrived = False
-        if node.row != NULL and node.row.id == OP_REGION_WRITE and self.run_narrow(node, first):
+        if node.row != NULL and node.row.id == OP_REGION_WRITE and self.pass_region_on(node, &self.slots[first]):
             return True
         if type(node) is AccumulationNode and in_pieces(&self.slots[first]) and not self.partial and not self.create_graph \
                 and not node.hooks and not self.watch & 2 and (<AccumulationNode>node).grad is not None:
             # Pieces for a leaf that has a gradient already: they go straight into it.
             if self.slots[first].region != NULL:
-                self.list_region(&self.slots[first])
+                list_region(&self.slots[first])
             self.commit_later(<AccumulationNode>node, <object>self.slots[first].pieces)
             Py_CLEAR(self.slots[first].pieces)
             return False
         for slot in range(node.n_outputs):
-            if self.slots[first + slot].pieces != NULL or self.slots[first + slot].region != NULL:
-                self.settle(node, slot)
-            if self.slots[first + slot].dense == NULL:
-                continue
+            held = &self.slots[first + slot]
+            if held.dense == NULL or held.region != NULL or held.pieces != NULL:
+                settle(held, node, slot)
+                if held.dense == NULL:
+                    continue
             arrived = True
             if self.watch & 2:
-                check_finite(self.slots[first + slot].dense, "the sum of the gradients that arrived at", node)
+                check_finite(held.dense, "the sum of the gradients that arrived at", node)
             if node.hooks is not None:
                 self.run_hooks(node, slot)
                 if self.watch & 2:
-                    check_finite(self.slots[first + slot].dense, "what the hooks made of the gradient at", node)
+                    check_finite(held.dense, "what the hooks made of the gradient at", node)
             if self.partial or node.captures is not None:
                 self.capture(node, slot)
         if type(node) is AccumulationNode:
@@ -543,10 +428,10 @@ cdef class Run:
         if node.cleared:
             freed_error(node.name())
         if node.row.id == OP_REGION_WRITE:
-            self.run_region_write(node, first)
+            self.run_region_write(node, &self.slots[first])
         elif node.row.family == FAMILY_VIEW or node.row.family == FAMILY_GETITEM or node.row.id == OP_VIEW:
             if node.next_0 is not None:
-                self.deliver_piece(node, node.next_0, node.slot_0, <TensorBase>self.slots[first].dense, node.region, node.region_offset)
+                self.deliver_region(node, node.next_0, node.slot_0, <TensorBase>self.slots[first].dense, node.region, node.region_offset)
         else:
             self.run_formula(<OperatorNode>node, first)
         return True
@@ -638,18 +523,18 @@ cdef class Run:
                 PyMem_Free(grads)
         return 0
 
-    cdef int run_region_write(self, GradNode node, Py_ssize_t first) except -1:
+    cdef int run_region_write(self, GradNode node, GradTensorHolder *held) except -1:
         """The region's gradient goes to what was written (edge 1); the rest, the region zeroed, to the old value (edge 0)."""
         cdef TensorBase g
         cdef GradNode before = node.next_0, value = node.next_1
         if before is not None and overwrites_all(node):
             self.deliver_zeros(before, node.slot_0)
             before = None
-        if not (<TensorBase>self.slots[first].dense).layout.contiguous or (before is not None and not exclusive(self.slots[first].dense)):
-            g = call_1(OP_ASSIGN, <TensorBase>self.slots[first].dense)
+        if not (<TensorBase>held.dense).layout.contiguous or (before is not None and not exclusive(held.dense)):
+            g = call_1(OP_ASSIGN, <TensorBase>held.dense)
         else:
-            g = <TensorBase>self.slots[first].dense
-        Py_CLEAR(self.slots[first].dense)
+            g = <TensorBase>held.dense
+        Py_CLEAR(held.dense)
         if value is not None:
             self.deliver(node, value, node.slot_1, copy_region(g, node.region, node.region_offset))
         if before is not None:
@@ -657,44 +542,40 @@ cdef class Run:
             self.deliver(node, before, node.slot_0, g)
         return 0
 
-    cdef bint run_narrow(self, GradNode node, Py_ssize_t first) except -1:
-        """run_region_write for a gradient that is zero outside one region, if nobody looks at it. False: that is not so."""
-        cdef SlotState *place = &self.slots[first]
+    cdef bint pass_region_on(self, GradNode node, GradTensorHolder *held) except -1:
+        """run_region_write for a gradient that is zero outside one region, if nobody looks at it. False: that is not so.
+
+        If the region is the one written, the gradient is the value's; if it lies beside that, it is the old value's. Nothing is copied.
+        """
         cdef TensorBase g
         cdef Layout region
-        cdef Py_ssize_t offset = place.offset
-        cdef bint written
-        if place.region == NULL and place.pieces != <PyObject *>NOTHING:
+        cdef GradNode before = node.next_0, value = node.next_1
+        cdef Py_ssize_t offset = held.offset
+        cdef bint nothing = only_zeros(held), written = False
+        if held.region == NULL and not nothing:
             return False
         if node.cleared or node.hooks is not None or node.captures is not None or self.watch & 2:
             return False
         if self.partial and ((<size_t><void *>node, 0) in self.wanted or not self.leads_on(node)):
             return False
-        if place.dense == NULL:
-            Py_CLEAR(place.pieces)
-            if node.next_0 is not None:
-                self.deliver_zeros(node.next_0, node.slot_0)
-            if node.next_1 is not None:
-                self.deliver_zeros(node.next_1, node.slot_1)
-            return True
-        region = <Layout>place.region
-        written = offset == node.region_offset and same_layout(region, node.region)
-        if not written and not apart(region, offset, node.region, node.region_offset) \
-                or (<TensorBase>place.dense).dtype != node.out_dtype:
-            return False
-        g = <TensorBase>place.dense
-        Py_CLEAR(place.dense)
-        Py_CLEAR(place.region)
-        if node.next_1 is not None:
+        if not nothing:
+            region = <Layout>held.region
+            written = offset == node.region_offset and same_layout(region, node.region)
+            if (<TensorBase>held.dense).dtype != node.out_dtype \
+                    or not (written or apart(region, offset, node.region, node.region_offset)):
+                return False
+            g = <TensorBase>held.dense
+            let_go(held)
+        if value is not None:
             if written:
-                self.deliver(node, node.next_1, node.slot_1, g)
+                self.deliver(node, value, node.slot_1, g)
             else:
-                self.deliver_zeros(node.next_1, node.slot_1)
-        if node.next_0 is not None:
-            if written:
-                self.deliver_zeros(node.next_0, node.slot_0)
+                self.deliver_zeros(value, node.slot_1)
+        if before is not None:
+            if written or nothing:
+                self.deliver_zeros(before, node.slot_0)
             else:
-                self.deliver_piece(node, node.next_0, node.slot_0, g, region, offset)
+                self.deliver_region(node, before, node.slot_0, g, region, offset)
         return True
 
     cdef int execute(self) except -1:
@@ -820,11 +701,7 @@ cdef class Run:
         return 0
 
     cdef int own(self, PyObject **gradient) except -1:
-        cdef PyObject *shared = gradient[0]
-        owned = self.private(shared)
-        Py_INCREF(owned)
-        gradient[0] = <PyObject *>owned
-        Py_XDECREF(shared)
+        replace(gradient, self.private(gradient[0]))
         return 0
 
     cdef object private(self, PyObject *g):

@@ -1,22 +1,88 @@
-"""GradTensorHolder's work: gradients as tensors that may be made, added up, cut and fitted.
+"""GradTensorHolder: gradients that arrive are collected, and made, added up, cut and fitted.
 
 What nobody else can see is changed in place; everything else is copied first.
 """
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_CLEAR, Py_INCREF
 from libc.string cimport memset
 
 from eager_core._generated.op_ids cimport OP_ADD, OP_ASSIGN, OP_CAST, OP_REAL, OP_REGION_WRITE, OP_SUM, OP_RESHAPE, OP_VIEW, OP_ZERO
 from eager_core.dtypes cimport DTYPES, KIND_COMPLEX
-from eager_core.dygraph cimport call_1, call_2_in_place, call_ints, call_object, dygraph_function
+from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_ints, call_object, dygraph_function
 from eager_core.eager_utils cimport gradient_edge, view_node
 from eager_core.errors cimport invalid_argument
 from eager_core.grad_mode cimport grad_enabled
-from eager_core.layout cimport same_shape, shape_list, shape_text
+from eager_core.layout cimport contiguous_layout, same_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_BINARY, FAMILY_BROADCAST, FAMILY_MATMUL, FAMILY_TERNARY, OpCall, begin_call, op_row
 from eager_core.tensor cimport alias, empty_tensor, number_tensor, wants_grad
 from eager_core.tracer cimport fill
-from eager_core.unrecorded cimport add_into_region, copy_of_region, fill_region
+from eager_core.unrecorded cimport add_into_region, add_same, copy_of_region, fill_region
 
+
+# ---- collecting ------------------------------------------------------------------------------------------------------------------------
+
+cdef int hold_region(GradTensorHolder *held, TensorBase g, Layout region, Py_ssize_t offset) except -1:
+    if held.dense == NULL and held.pieces == NULL:
+        Py_INCREF(g)
+        held.dense = <PyObject *>g
+        Py_INCREF(region)
+        held.region = <PyObject *>region
+        held.offset = offset
+        return 0
+    if held.region != NULL:
+        if held.offset == offset and same_layout(<Layout>held.region, region) and (<TensorBase>held.dense).dtype == g.dtype:
+            return add_to_dense(held, g)
+        list_region(held)
+    elif held.dense != NULL:
+        if not _may_be_written(held.dense):
+            replace(&held.dense, call_1(OP_ASSIGN, <TensorBase>held.dense))
+        return add_region(<TensorBase>held.dense, region, offset, g)
+    return _list_piece(held, g, region, offset)
+
+
+cdef inline bint _may_be_written(PyObject *dense) noexcept:
+    """In place, by regions, which count elements in C order."""
+    return exclusive(dense) and (<TensorBase>dense).layout.contiguous
+
+
+cdef int add_to_dense(GradTensorHolder *held, TensorBase g) except -1:
+    if grad_enabled() or not exclusive(held.dense) or not add_same(<TensorBase>held.dense, g):
+        replace(&held.dense, call_2(OP_ADD, <TensorBase>held.dense, g))
+    return 0
+
+
+cdef int _list_piece(GradTensorHolder *held, object g, object region, Py_ssize_t offset) except -1:
+    if held.pieces == NULL:
+        replace(&held.pieces, [])
+    (<list>held.pieces).append((g, region, offset))
+    return 0
+
+
+cdef int list_region(GradTensorHolder *held) except -1:
+    _list_piece(held, <object>held.dense, <object>held.region, held.offset)
+    Py_CLEAR(held.dense)
+    Py_CLEAR(held.region)
+    return 0
+
+
+cdef int settle(GradTensorHolder *held, GradNode node, int slot) except -1:
+    if held.region != NULL:
+        list_region(held)
+    if held.pieces == NULL and (held.dense != NULL or not held.zeros):
+        return 0
+    if held.dense == NULL:
+        replace(&held.dense, zeros(node.output_layout(slot), node.output_dtype(slot)))
+    elif not _may_be_written(held.dense):
+        replace(&held.dense, call_1(OP_ASSIGN, <TensorBase>held.dense))
+    if held.pieces != NULL:
+        pieces = <object>held.pieces
+        Py_CLEAR(held.pieces)
+        for g, region, offset in pieces:
+            add_region(<TensorBase>held.dense, <Layout>region, offset, <TensorBase>g)
+    return 0
+
+
+# ---- making and cutting ----------------------------------------------------------------------------------------------------------------
 
 cdef TensorBase zeros(Layout layout, int dtype):
     cdef TensorBase made = empty_tensor(layout, dtype)
@@ -68,6 +134,16 @@ cdef int add_region(TensorBase g, Layout region, Py_ssize_t offset, TensorBase p
         return add_into_region(g, region, g.data + offset * DTYPES[g.dtype].itemsize, piece)
     call_2_in_place(OP_ADD, region_view(g, region, offset), piece)
     return 0
+
+
+# ---- fitting ---------------------------------------------------------------------------------------------------------------------------
+
+cdef TensorBase in_shape(TensorBase g, Layout layout):
+    if same_shape(g.layout, layout):
+        return g
+    if grad_enabled() and wants_grad(g):
+        return call_object(OP_RESHAPE, g, None, tuple(shape_list(layout)))
+    return alias(g, contiguous_layout(layout.ndim, layout.dims), g.data)
 
 
 cdef TensorBase sum_to(TensorBase g, Layout target):
