@@ -23,7 +23,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 MARK   := $(VENV)/.made
 
 SOURCES := $(shell find eager_core python_api -path eager_core/_generated -prune -o \
-	\( -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.h' -o -name '*.pyi.in' \) -print 2>/dev/null)
+	\( -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.pyi.in' \) -print 2>/dev/null)
 
 # The requirements that pyproject.toml lists under the names given, one a line.
 REQUIREMENTS = $(BIN)/python -c 'import sys, tomllib; \
