@@ -124,6 +124,7 @@ cdef int commit_one(Run run, AccumulationNode cell, PyObject **gradient) except 
 
 
 cdef int make_private(Run run, PyObject **gradient) except -1:
+    """private_gradient, in its place."""
     replace(gradient, private_gradient(run, gradient[0]))
     return 0
 

@@ -31,6 +31,8 @@ cdef int register_backward(int op, backward_fn backward) except -1:
     return 0
 
 
+# ---- what arrived ----------------------------------------------------------------------------------------------------------------------
+
 cdef int check_finite(PyObject *gradient, str what, GradNode node) except -1:
     """detect_anomaly: a gradient with a NaN or an infinity in it is an error where it comes up."""
     cdef TensorBase g = <TensorBase>gradient
@@ -91,6 +93,8 @@ cdef int capture(Run run, GradNode node, int slot) except -1:
     return 0
 
 
+# ---- what goes on ----------------------------------------------------------------------------------------------------------------------
+
 cdef bint run_node(Run run, Py_ssize_t at) except -1:
     """All consumers of the node have run: hooks, captures, its own backward, delivery. False: what it saved was not needed."""
     cdef GradNode node = <GradNode>run.states[at].node
@@ -144,6 +148,7 @@ cdef bint run_node(Run run, Py_ssize_t at) except -1:
 
 
 cdef bint leads_on(Run run, GradNode node) except -1:
+    """Whether grad() needs a node behind this one."""
     cdef int i
     for i in range(node.n_edges):
         if edge_of(node, i) != NULL and run.states[run.find(edge_of(node, i))].needed:
@@ -260,10 +265,8 @@ cdef bint pass_region_on(Run run, GradNode node, GradTensorHolder *held) except 
     return True
 
 
-# ---- the same with somebody looking ---------------------------------------------------------------------------------------------------
-
 cdef bint run_node_watched(Run run, Py_ssize_t at) except -1:
-    """The same with somebody looking."""
+    """The same with somebody looking: the profiler, the log or detect_anomaly."""
     cdef GradNode node = <GradNode>run.states[at].node
     cdef Span span
     cdef bint ran

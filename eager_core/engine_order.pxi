@@ -8,7 +8,7 @@ from eager_core.grad_node cimport GradNode
 from eager_core.recycling cimport eager_expect_node
 
 cdef enum:
-    AHEAD = 6                    # nodes
+    AHEAD = 6                    # nodes, by which memory is asked for before its turn
 
 
 cdef int discover(Run run) except -1:
@@ -80,6 +80,7 @@ cdef int mark_needed(Run run) except -1:
 
 
 cdef int execute(Run run) except -1:
+    """Run the nodes whose consumers have all run; what became ready last goes first."""
     cdef Py_ssize_t[8] few_ready
     cdef Py_ssize_t *ready = few_ready
     cdef Py_ssize_t n = 0, at, behind_at, left = run.n_states
