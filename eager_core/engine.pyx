@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 from eager_core import anomaly
 
 from eager_core._generated.op_ids cimport OP_ADD, OP_ASSIGN, OP_REGION_WRITE, OP_RESHAPE, OP_VIEW
+from eager_core.allocator cimport give_block, take_block
 from eager_core.dtypes cimport DTYPES
 from eager_core.dygraph cimport call_1, call_2, call_2_in_place, call_object
 from eager_core.eager_utils cimport gradient_edge
@@ -44,8 +45,8 @@ cdef int register_backward(int op, backward_fn backward) except -1:
 
 cdef struct NodeState:
     PyObject *node               # owned
-    Py_ssize_t waiting           # consumers that have not run yet
     Py_ssize_t first_slot
+    int waiting                  # consumers that have not run yet
     bint needed                  # grad(): some input asked for lies behind it
 
 # GradTensorHolder: what has arrived for one output of a node. A gradient that is zero outside one region stays as small as that region:
@@ -147,14 +148,18 @@ cdef inline int edge_slot_of(GradNode node, int i) noexcept:
     return node.slot_0 if i == 0 else node.slot_1 if i == 1 else (<OperatorNode>node).slots_rest[i - 2]
 
 
-cdef void *grown(void *old, void *few, Py_ssize_t used, Py_ssize_t room) except NULL:
-    """Memory for `room` bytes with the first `used` bytes of `old`, which is freed unless it is `few`, the pass's own room."""
-    cdef void *new = PyMem_Malloc(room)
+cdef void *grown(void *old, void *few, Py_ssize_t used, Py_ssize_t old_room, Py_ssize_t room) except NULL:
+    """Memory for `room` bytes with the first `used` bytes of `old`, which is given back unless it is `few`, the pass's own room.
+
+    From the blocks that tensors use: the system would take it back after each pass, and clear it for the next, page by page, which costs
+    a long graph as much as all the rest of the pass.
+    """
+    cdef void *new = take_block(room)
     if new == NULL:
         raise MemoryError
     memcpy(new, old, used)
     if old != few:
-        PyMem_Free(old)
+        give_block(<char *>old, old_room)
     return new
 
 
@@ -197,11 +202,11 @@ cdef class Run:
                     (<GradNode>self.states[i].node).run = NULL
                 Py_XDECREF(self.states[i].node)
         if self.states != self.few_states:
-            PyMem_Free(self.states)
+            give_block(<char *>self.states, self.room * sizeof(NodeState))
         if self.slots != self.few_slots:
-            PyMem_Free(self.slots)
+            give_block(<char *>self.slots, self.slot_room * sizeof(SlotState))
         if self.commits != self.few_commits:
-            PyMem_Free(self.commits)
+            give_block(<char *>self.commits, self.commit_room * sizeof(Commit))
 
     cdef inline Py_ssize_t find(self, PyObject *node) except -2:
         """The node's number, or -1."""
@@ -216,11 +221,12 @@ cdef class Run:
         cdef GradNode node = <GradNode>new
         if at == self.room:
             more = 4 * self.room
-            self.states = <NodeState *>grown(self.states, self.few_states, at * sizeof(NodeState), more * sizeof(NodeState))
+            self.states = <NodeState *>grown(self.states, self.few_states, at * sizeof(NodeState), at * sizeof(NodeState), more * sizeof(NodeState))
             self.room = more
         if self.n_slots + node.n_outputs > self.slot_room:
             more = 4 * self.slot_room + node.n_outputs
-            self.slots = <SlotState *>grown(self.slots, self.few_slots, self.n_slots * sizeof(SlotState), more * sizeof(SlotState))
+            self.slots = <SlotState *>grown(self.slots, self.few_slots, self.n_slots * sizeof(SlotState), self.slot_room * sizeof(SlotState),
+                                            more * sizeof(SlotState))
             self.slot_room = more
         eager_expect_node(node.earlier)          # discovery goes from one node to the next: it would wait for each
         if node.run == NULL:
@@ -268,7 +274,7 @@ cdef class Run:
         cdef Py_ssize_t at = self.n_commits, more
         if at == self.commit_room:
             more = 4 * self.commit_room
-            self.commits = <Commit *>grown(self.commits, self.few_commits, at * sizeof(Commit), more * sizeof(Commit))
+            self.commits = <Commit *>grown(self.commits, self.few_commits, at * sizeof(Commit), at * sizeof(Commit), more * sizeof(Commit))
             self.commit_room = more
         Py_INCREF(cell)
         Py_INCREF(gradient)
@@ -706,7 +712,7 @@ cdef class Run:
         cdef GradNode node
         cdef PyObject *behind
         if self.n_states > FEW:
-            ready = <Py_ssize_t *>PyMem_Malloc(self.n_states * sizeof(Py_ssize_t))
+            ready = <Py_ssize_t *>take_block(self.n_states * sizeof(Py_ssize_t))
             if ready == NULL:
                 raise MemoryError
         try:
@@ -743,7 +749,7 @@ cdef class Run:
                     Py_XDECREF(<PyObject *>node)
         finally:
             if ready != few_ready:
-                PyMem_Free(ready)
+                give_block(<char *>ready, self.n_states * sizeof(Py_ssize_t))
         if left:
             # Another pass, in a hook or in another thread, has freed a part of the graph that this one had not come to yet.
             for at in range(self.n_states):
