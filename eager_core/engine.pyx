@@ -111,7 +111,7 @@ cdef inline bint in_pieces(SlotState *place) noexcept:
 
 cdef enum:
     LOOKED_AT = 4                # Run.watch: by the profiler or the log
-    AHEAD = 6                    # nodes
+    AHEAD = 12                   # nodes
     FEW = 8                      # nodes of a small graph: no memory is asked for
 
 
