@@ -6,7 +6,7 @@ cimport numpy as cnp
 from eager_core.dtypes cimport EAGER_MAX_NDIM, code_of_numpy
 from eager_core.errors cimport invalid_argument
 from eager_core.gradient_flag cimport set_stop_gradient
-from eager_core.layout cimport contiguous_layout
+from eager_core.layout cimport MAX_ELEMENTS, contiguous_layout
 from eager_core.lending cimport borrow_array
 from eager_core.tensor cimport TensorBase, copy_of_array, empty_tensor
 from eager_core.tracer cimport fill_with
@@ -27,11 +27,16 @@ def tensor_over_array(array, str caller not None):
 
 cdef TensorBase _of_shape(tuple lengths, int dtype):
     cdef Py_ssize_t[9] dims
-    cdef int i, ndim = <int>len(lengths)
+    cdef Py_ssize_t count = 1
+    cdef int i, ndim = <int>min(len(lengths), EAGER_MAX_NDIM + 1)
     if ndim > EAGER_MAX_NDIM:
-        invalid_argument(f"a tensor has at most {EAGER_MAX_NDIM} axes, but the shape has {ndim}")
+        invalid_argument(f"a tensor has at most {EAGER_MAX_NDIM} axes, but the shape has {len(lengths)}")
     for i in range(ndim):
+        # A length of zero hides no length that nothing could count: views and gradients divide and multiply them.
+        if lengths[i] > MAX_ELEMENTS // count:
+            invalid_argument(f"a tensor of shape {list(lengths)} has more elements than any memory can hold")
         dims[i] = lengths[i]
+        count *= max(dims[i], 1)
     return empty_tensor(contiguous_layout(ndim, dims), dtype)
 
 

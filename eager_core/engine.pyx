@@ -148,16 +148,16 @@ cdef inline int edge_slot_of(GradNode node, int i) noexcept:
     return node.slot_0 if i == 0 else node.slot_1 if i == 1 else (<OperatorNode>node).slots_rest[i - 2]
 
 
-cdef void *grown(void *old, void *few, Py_ssize_t used, Py_ssize_t old_room, Py_ssize_t room) except NULL:
-    """Memory for `room` bytes with the first `used` bytes of `old`, which is given back unless it is `few`, the pass's own room.
+cdef void *grown(void *old, void *few, Py_ssize_t old_room, Py_ssize_t room) except NULL:
+    """Memory for `room` bytes that begins as the `old`, which is given back unless it is `few`, the pass's own room.
 
-    From the blocks that tensors use: the system would take it back after each pass, and clear it for the next, page by page, which costs
-    a long graph as much as all the rest of the pass.
+    It comes from the blocks that tensors use: the system would take it back after each pass, and clear it page by page for the next,
+    which costs a long graph as much as all the rest of the pass.
     """
     cdef void *new = take_block(room)
     if new == NULL:
         raise MemoryError
-    memcpy(new, old, used)
+    memcpy(new, old, old_room)
     if old != few:
         give_block(<char *>old, old_room)
     return new
@@ -221,12 +221,11 @@ cdef class Run:
         cdef GradNode node = <GradNode>new
         if at == self.room:
             more = 4 * self.room
-            self.states = <NodeState *>grown(self.states, self.few_states, at * sizeof(NodeState), at * sizeof(NodeState), more * sizeof(NodeState))
+            self.states = <NodeState *>grown(self.states, self.few_states, at * sizeof(NodeState), more * sizeof(NodeState))
             self.room = more
         if self.n_slots + node.n_outputs > self.slot_room:
             more = 4 * self.slot_room + node.n_outputs
-            self.slots = <SlotState *>grown(self.slots, self.few_slots, self.n_slots * sizeof(SlotState), self.slot_room * sizeof(SlotState),
-                                            more * sizeof(SlotState))
+            self.slots = <SlotState *>grown(self.slots, self.few_slots, self.slot_room * sizeof(SlotState), more * sizeof(SlotState))
             self.slot_room = more
         eager_expect_node(node.earlier)          # discovery goes from one node to the next: it would wait for each
         if node.run == NULL:
@@ -274,7 +273,7 @@ cdef class Run:
         cdef Py_ssize_t at = self.n_commits, more
         if at == self.commit_room:
             more = 4 * self.commit_room
-            self.commits = <Commit *>grown(self.commits, self.few_commits, at * sizeof(Commit), at * sizeof(Commit), more * sizeof(Commit))
+            self.commits = <Commit *>grown(self.commits, self.few_commits, at * sizeof(Commit), more * sizeof(Commit))
             self.commit_room = more
         Py_INCREF(cell)
         Py_INCREF(gradient)

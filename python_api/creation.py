@@ -12,8 +12,8 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 
 from eager_core import Tensor, tensor_from_array
-from eager_core.construction import filled_tensor, uninitialized_tensor
 from eager_core.array_kernels import random as _random_kernels
+from eager_core.construction import filled_tensor, uninitialized_tensor
 from python_api import dtypes
 from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
 
