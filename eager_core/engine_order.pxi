@@ -3,12 +3,13 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_CLEAR, Py_XDECREF
 
+from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport freed_error
 from eager_core.grad_node cimport GradNode
 from eager_core.recycling cimport eager_expect_node
 
 cdef enum:
-    AHEAD = 6                    # nodes, by which memory is asked for before its turn
+    AHEAD = 12                   # nodes, by which memory is asked for before its turn
 
 
 cdef int discover(Run run) except -1:
@@ -89,7 +90,7 @@ cdef int execute(Run run) except -1:
     cdef GradNode node
     cdef PyObject *behind
     if run.n_states > FEW:
-        ready = <Py_ssize_t *>PyMem_Malloc(run.n_states * sizeof(Py_ssize_t))
+        ready = <Py_ssize_t *>take_block(run.n_states * sizeof(Py_ssize_t))
         if ready == NULL:
             raise MemoryError
     try:
@@ -126,7 +127,7 @@ cdef int execute(Run run) except -1:
                 Py_XDECREF(<PyObject *>node)
     finally:
         if ready != few_ready:
-            PyMem_Free(ready)
+            give_block(<char *>ready, run.n_states * sizeof(Py_ssize_t))
     if left:
         # Another pass, in a hook or in another thread, has freed a part of the graph that this one had not come to yet.
         for at in range(run.n_states):

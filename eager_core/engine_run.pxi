@@ -1,11 +1,11 @@
 # What a pass knows while it lasts, and how gradients get from node to node. Included by engine.pyx.
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
 from eager_core._generated.op_ids cimport OP_REGION_WRITE
+from eager_core.allocator cimport give_block, take_block
 from eager_core.grad_node cimport AccumulationNode, GradNode, OperatorNode
 from eager_core.grad_tensor_holder cimport GradTensorHolder, fit, hold, hold_region, in_shape, let_go
 from eager_core.layout cimport Layout, same_shape
@@ -14,8 +14,8 @@ from eager_core.tensor cimport TensorBase
 
 cdef struct NodeState:
     PyObject *node               # owned
-    Py_ssize_t waiting           # consumers that have not run yet
     Py_ssize_t first_holder
+    int waiting                  # consumers that have not run yet
     bint needed                  # grad(): some input asked for lies behind it
 
 cdef struct Commit:              # a gradient for a leaf or for a retained one, both owned
@@ -55,14 +55,18 @@ cdef inline bint overwrites_all(GradNode node) noexcept:
     return node.row != NULL and node.row.id == OP_REGION_WRITE and node.region.numel == node.out_layout.numel
 
 
-cdef void *grown(void *old, void *few, Py_ssize_t used, Py_ssize_t room) except NULL:
-    """Memory for `room` bytes with the first `used` bytes of `old`, which is freed unless it is `few`, the pass's own room."""
-    cdef void *new = PyMem_Malloc(room)
+cdef void *grown(void *old, void *few, Py_ssize_t old_room, Py_ssize_t room) except NULL:
+    """Memory for `room` bytes that begins as the `old`, which is given back unless it is `few`, the pass's own room.
+
+    It comes from the blocks that tensors use: the system would take it back after each pass, and clear it page by page for the next,
+    which costs a long graph as much as all the rest of the pass.
+    """
+    cdef void *new = take_block(room)
     if new == NULL:
         raise MemoryError
-    memcpy(new, old, used)
+    memcpy(new, old, old_room)
     if old != few:
-        PyMem_Free(old)
+        give_block(<char *>old, old_room)
     return new
 
 
@@ -103,11 +107,11 @@ cdef class Run:
                     (<GradNode>self.states[i].node).run = NULL
                 Py_XDECREF(self.states[i].node)
         if self.states != self.few_states:
-            PyMem_Free(self.states)
+            give_block(<char *>self.states, self.room * sizeof(NodeState))
         if self.holders != self.few_holders:
-            PyMem_Free(self.holders)
+            give_block(<char *>self.holders, self.holder_room * sizeof(GradTensorHolder))
         if self.commits != self.few_commits:
-            PyMem_Free(self.commits)
+            give_block(<char *>self.commits, self.commit_room * sizeof(Commit))
 
     cdef inline Py_ssize_t find(self, PyObject *node) except -2:
         """The node's number, or -1."""
@@ -126,7 +130,7 @@ cdef class Run:
             self.room = more
         if self.n_holders + node.n_outputs > self.holder_room:
             more = 4 * self.holder_room + node.n_outputs
-            self.holders = <GradTensorHolder *>grown(self.holders, self.few_holders, self.n_holders * sizeof(GradTensorHolder),
+            self.holders = <GradTensorHolder *>grown(self.holders, self.few_holders, self.holder_room * sizeof(GradTensorHolder),
                                                      more * sizeof(GradTensorHolder))
             self.holder_room = more
         eager_expect_node(node.earlier)          # discovery goes from one node to the next: it would wait for each

@@ -22,6 +22,8 @@ cdef extern from *:
         __builtin_prefetch((const void *)(start + 64), 1);
         __builtin_prefetch((const void *)(start + 128), 1);
         __builtin_prefetch((const void *)(start + 192), 1);
+        __builtin_prefetch((const void *)(start + 256), 1);
+        __builtin_prefetch((const void *)(start + 320), 1);
     #else
         (void)node;
     #endif

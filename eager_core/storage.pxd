@@ -16,7 +16,7 @@ cdef struct VersionCounter:
     uint64_t base                    # version that stamp 0 stands for
     Py_ssize_t outsiders             # arrays, capsules and owners outside of the library that may write here, at any time, unseen (S11.3)
     uint64_t serial                  # tells this memory from all others, once somebody asks (0 until then); odd: numbered at birth
-    uint32_t *stamps                 # one per granule: version - base of its last write; NULL before the first partial write
+    uint32_t *stamps                 # of granules: version - base of the last write to it; NULL before the first partial write
     # For allow_mutation_on_saved_tensors, while `log` is not None; see write_log.pyx.
     uint64_t since                   # values of this version and newer are protected ...
     uint64_t accounted               # ... because each write up to this version is in the log, or destroyed nothing of theirs

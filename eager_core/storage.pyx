@@ -1,7 +1,7 @@
 """Memory, its version counter, and the memory of where it was written."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, destructor
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 
 from eager_core.allocator cimport give_block, take_block
 from eager_core.errors cimport resource_exhausted
@@ -9,9 +9,14 @@ from eager_core.profiling cimport count_given, count_taken, register_storages
 from eager_core.recycling cimport EAGER_KEPT, eager_intercept_dealloc, eager_revive
 
 cdef extern from "kernels/kernels.h":
-    void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp) nogil
-    int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit) nogil
-    int eager_region_all_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit) nogil
+    ctypedef struct eager_stamps:
+        uint32_t *first
+        Py_ssize_t nbytes
+        int granule
+    uint32_t *eager_make_stamps(Py_ssize_t nbytes, int granule) nogil
+    void eager_stamp_region(const eager_stamps *stamps, const eager_region *region, uint32_t stamp) nogil
+    int eager_region_newer(const eager_stamps *stamps, const eager_region *region, uint32_t limit) nogil
+    int eager_region_all_newer(const eager_stamps *stamps, const eager_region *region, uint32_t limit) nogil
 
 
 # no_gc: the owner of borrowed memory and the log know nothing of the storage.
@@ -173,23 +178,33 @@ def bytes_in_use():
     return _in_use
 
 
+cdef inline eager_stamps _stamps(Storage s, uint32_t *first) noexcept:
+    cdef eager_stamps stamps
+    stamps.first = first
+    stamps.nbytes = s.nbytes
+    stamps.granule = s.granule
+    return stamps
+
+
 cdef int bump_region_slow(Storage s, char *data, Layout layout, int itemsize, int op) except -1:
     """A snapshot is alive: stamp the elements just written (the version has been moved already)."""
     cdef VersionCounter *version = &s.version
     cdef eager_region region
+    cdef eager_stamps stamps
     version.writers[version.current & (WRITERS - 1)] = <uint16_t>(op + 1)
     if layout.numel * itemsize >= s.nbytes or version.current - version.base >= 0xffffffffULL:
         version.whole = version.current
         return 0
     if version.stamps == NULL:
-        version.stamps = <uint32_t *>calloc((s.nbytes + s.granule - 1) // s.granule, sizeof(uint32_t))
+        version.stamps = eager_make_stamps(s.nbytes, s.granule)
         if version.stamps == NULL:
             # What cannot be told apart counts as touched: the protection outlives the shortage.
             version.whole = version.current
             return 0
         version.base = version.current - 1
+    stamps = _stamps(s, version.stamps)
     region = region_of(s.data, data, layout, itemsize)
-    eager_stamp_region(version.stamps, s.granule, &region, <uint32_t>(version.current - version.base))
+    eager_stamp_region(&stamps, &region, <uint32_t>(version.current - version.base))
     return 0
 
 
@@ -197,37 +212,40 @@ cdef bint untouched_slow(Storage s, uint64_t snapshot, char *data, Layout layout
     """Whether provably no write since the snapshot touched these elements."""
     cdef VersionCounter *version = &s.version
     cdef eager_region region
+    cdef eager_stamps stamps
     if layout.numel == 0:
         return True
     if version.whole > snapshot:
         return False
     if version.stamps == NULL:
         return True
+    stamps = _stamps(s, version.stamps)
     region = region_of(s.data, data, layout, itemsize)
-    return not eager_region_newer(version.stamps, s.granule, &region,
-                                  <uint32_t>(snapshot - version.base) if snapshot > version.base else 0)
+    return not eager_region_newer(&stamps, &region, <uint32_t>(snapshot - version.base) if snapshot > version.base else 0)
 
 
 cdef bint all_written_since(Storage s, uint64_t version, char *data, Layout layout, int itemsize) noexcept:
     """Whether provably each of these elements has been written since, or the storage as a whole."""
     cdef VersionCounter *counter = &s.version
     cdef eager_region region
+    cdef eager_stamps stamps
     if counter.whole > version or layout.numel == 0:
         return True
     if counter.stamps == NULL or version < counter.base:
         return False
+    stamps = _stamps(s, counter.stamps)
     region = region_of(s.data, data, layout, itemsize)
-    return eager_region_all_newer(counter.stamps, s.granule, &region, <uint32_t>(version - counter.base))
+    return eager_region_all_newer(&stamps, &region, <uint32_t>(version - counter.base))
 
 
 cdef bint regions_meet(Storage s, char *data, Layout layout, int itemsize, char *other, Layout other_layout, int other_itemsize) noexcept:
     """Whether two regions have an element in common; decided on stamps of their own, which costs the size of the storage."""
     cdef eager_region region = region_of(s.data, data, layout, itemsize)
-    cdef uint32_t *stamps = <uint32_t *>calloc((s.nbytes + s.granule - 1) // s.granule, sizeof(uint32_t))
+    cdef eager_stamps stamps = _stamps(s, eager_make_stamps(s.nbytes, s.granule))
     cdef bint meet = True            # what cannot be told apart counts as touched
-    if stamps != NULL:
-        eager_stamp_region(stamps, s.granule, &region, 1)
+    if stamps.first != NULL:
+        eager_stamp_region(&stamps, &region, 1)
         region = region_of(s.data, other, other_layout, other_itemsize)
-        meet = eager_region_newer(stamps, s.granule, &region, 0)
-        free(stamps)
+        meet = eager_region_newer(&stamps, &region, 0)
+        free(stamps.first)
     return meet

@@ -14,6 +14,7 @@ cdef void run_job(Job *job) noexcept                                   # kernels
 cdef TensorBase contiguous_copy(TensorBase t, int dtype)               # new memory, no history
 cdef TensorBase copy_for_rule(TensorBase t, int dtype)                 # the same without letting other threads run
 cdef int fill(TensorBase t, double value) except -1                                           # contiguous
+cdef int fill_with(TensorBase t, char *element, int dtype) except -1     # t: contiguous
 cdef int copy_into(TensorBase target, TensorBase source) except -1     # source broadcasts to target; no version, no history
 
 # Plans: one operand after the other over the shape given first.

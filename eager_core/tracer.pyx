@@ -178,11 +178,15 @@ cdef int copy_into(TensorBase target, TensorBase source) except -1:
 
 
 cdef int fill(TensorBase t, double value) except -1:
+    return fill_with(t, <char *>&value, EAGER_FLOAT64)
+
+
+cdef int fill_with(TensorBase t, char *element, int dtype) except -1:
     cdef Job job
     job.kind = JOB_LOOP_1
-    job.loop = eager_cast_loop(EAGER_FLOAT64, t.dtype)
+    job.loop = eager_cast_loop(dtype, t.dtype)
     job.data = NULL
-    job.args[0] = <char *>&value
+    job.args[0] = element
     job.args[1] = t.data
     job.dims[0] = t.layout.numel
     job.steps[0] = 0

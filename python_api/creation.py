@@ -13,6 +13,7 @@ import numpy as np
 
 from eager_core import Tensor, tensor_from_array
 from eager_core.array_kernels import random as _random_kernels
+from eager_core.construction import filled_tensor, uninitialized_tensor
 from python_api import dtypes
 from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
 
@@ -29,6 +30,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 DType = np.dtype[Any]
 
 _MAX_NESTING = 64  # NumPy's limit of dimensions
+_ZERO = {dtype: np.zeros((), dtype) for dtype in dtypes.SUPPORTED}
+_ONE = {dtype: np.ones((), dtype) for dtype in dtypes.SUPPORTED}
 
 
 # ---- from data --------------------------------------------------------------------------------------------------------------------
@@ -157,17 +160,17 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = None, name: str | None = None) ->
     ValueError
         A length is negative.
     """
-    return _wrap(np.zeros(_shape_of(shape, "zeros"), _dtype_or_default(dtype, "zeros")))
+    return filled_tensor(_shape_of(shape, "zeros"), _ZERO[_dtype_or_default(dtype, "zeros")])
 
 
 def ones(shape: ShapeLike, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
     """Make a tensor of ones. Parameters and errors are those of `zeros`."""
-    return _wrap(np.ones(_shape_of(shape, "ones"), _dtype_or_default(dtype, "ones")))
+    return filled_tensor(_shape_of(shape, "ones"), _ONE[_dtype_or_default(dtype, "ones")])
 
 
 def empty(shape: ShapeLike, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
     """Make a tensor of arbitrary content. Parameters and errors are those of `zeros`."""
-    return _wrap(np.empty(_shape_of(shape, "empty"), _dtype_or_default(dtype, "empty")))
+    return uninitialized_tensor(_shape_of(shape, "empty"), _dtype_or_default(dtype, "empty"))
 
 
 def full(shape: ShapeLike, fill_value: Any, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
@@ -196,7 +199,7 @@ def full(shape: ShapeLike, fill_value: Any, dtype: DTypeLike = None, name: str |
         wanted = dtypes.bool
     else:
         wanted = default_complex() if isinstance(value, complex) else default_float()
-    return _wrap(_filled(_shape_of(shape, "full"), value, wanted, "full"))
+    return filled_tensor(_shape_of(shape, "full"), _element(value, wanted, "full"))
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
@@ -311,17 +314,19 @@ def eye(num_rows: Any, num_columns: Any = None, dtype: DTypeLike = None, name: s
 
 def zeros_like(x: Tensor, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
     """Make a constant tensor of zeros, of the shape and (unless given) dtype of `x`. TypeError if `x` is not a Tensor."""
-    return _wrap(np.zeros(*_layout_of(x, dtype, "zeros_like")))
+    lengths, wanted = _layout_of(x, dtype, "zeros_like")
+    return filled_tensor(lengths, _ZERO[wanted])
 
 
 def ones_like(x: Tensor, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
     """Make a constant tensor of ones, of the shape and (unless given) dtype of `x`. TypeError if `x` is not a Tensor."""
-    return _wrap(np.ones(*_layout_of(x, dtype, "ones_like")))
+    lengths, wanted = _layout_of(x, dtype, "ones_like")
+    return filled_tensor(lengths, _ONE[wanted])
 
 
 def empty_like(x: Tensor, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
     """Make a constant tensor of arbitrary content, of the shape and (unless given) dtype of `x`. TypeError if `x` is not a Tensor."""
-    return _wrap(np.empty(*_layout_of(x, dtype, "empty_like")))
+    return uninitialized_tensor(*_layout_of(x, dtype, "empty_like"))
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
@@ -335,7 +340,7 @@ def full_like(x: Tensor, fill_value: Any, dtype: DTypeLike = None, name: str | N
         The value does not fit the dtype.
     """
     lengths, wanted = _layout_of(x, dtype, "full_like")
-    return _wrap(_filled(lengths, _number(fill_value, "fill_value", "full_like"), wanted, "full_like"))
+    return filled_tensor(lengths, _element(_number(fill_value, "fill_value", "full_like"), wanted, "full_like"))
 
 
 # ---- random -----------------------------------------------------------------------------------------------------------------------
@@ -721,6 +726,9 @@ def _shape_of(shape: ShapeLike, caller: str) -> tuple[int, ...]:
     lengths = []
     for position, item in enumerate(items):
         value = item
+        if type(value) is int and value >= 0:
+            lengths.append(value)
+            continue
         if isinstance(value, Tensor | np.ndarray) and value.size == 1:
             value = value.item()
         try:
@@ -738,7 +746,8 @@ def _shape_of(shape: ShapeLike, caller: str) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-def _filled(lengths: tuple[int, ...], value: bool | int | float | complex, dtype: DType, caller: str) -> Array:
+def _element(value: bool | int | float | complex, dtype: DType, caller: str) -> Array:
+    """Return a 0-d array of the dtype with the value in it, if that fits."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise TypeError(f"(InvalidType) {caller}(): the complex number {value} cannot fill a tensor of dtype {dtype.name}")
     if dtype.kind in "ui" and not isinstance(value, complex):
@@ -748,7 +757,7 @@ def _filled(lengths: tuple[int, ...], value: bool | int | float | complex, dtype
         value = math.trunc(value)
     try:
         with np.errstate(over="ignore"):
-            return np.full(lengths, value, dtype)
+            return np.full((), value, dtype)
     except OverflowError:
         raise ValueError(f"(InvalidArgument) {caller}(): the int does not fit {dtype.name}") from None
 

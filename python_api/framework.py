@@ -22,6 +22,7 @@ __all__ = [
     "set_num_threads",
 ]
 
+_BY_NAME: dict[Any, np.dtype[Any]] = {key: dtype for dtype in dtypes.SUPPORTED for key in (dtype, dtype.name)}
 _default_dtype: np.dtype[Any] = dtypes.float32
 
 
@@ -39,6 +40,8 @@ def as_dtype(spec: Any, caller: str) -> np.dtype[Any]:
     TypeError
         There is no such dtype, or the library does not have it.
     """
+    if isinstance(spec, np.dtype | str) and spec in _BY_NAME:
+        return _BY_NAME[spec]
     if spec is not None:
         try:
             dtype: np.dtype[Any] = np.dtype(spec)

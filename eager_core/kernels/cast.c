@@ -55,6 +55,22 @@
 #define PASTE(FROM, TO) CONVERT_##FROM##_##TO
 #define CONVERT(FROM, TO) PASTE(FROM, TO)
 
+/* The library's own memset and memcpy store faster than a loop compiled for any processor. */
+static void repeat(char *out, const char *element, size_t size, intptr_t count)
+{
+    const size_t nbytes = (size_t)count * size, first = nbytes < 4096 ? nbytes : 4096;
+    size_t done = size;
+    int zero = 1;
+    for (size_t i = 0; i < size; i++) zero &= element[i] == 0;
+    if (zero) {
+        memset(out, 0, nbytes);
+        return;
+    }
+    memcpy(out, element, size);
+    for (; done < first; done *= 2) memcpy(out + done, out, first - done < done ? first - done : done);
+    for (done = first; done < nbytes; done += first) memcpy(out + done, out, nbytes - done < first ? nbytes - done : first);
+}
+
 /* The paths: bytes as they are, side by side, one value repeated (a fill), and any other. */
 #define CAST(FROM, TO) \
     static void cast_##FROM##_##TO(char **args, const intptr_t *n, const intptr_t *steps, void *data) \
@@ -77,9 +93,9 @@
             } \
         } else if (out_step == EAGER_SIZE(T_##TO) && step == 0 && count > 0) { \
             const T_##FROM x = *(const T_##FROM *)args[0]; \
-            T_##TO *out = (T_##TO *)args[1], y; \
+            T_##TO y; \
             CONVERT(K_##FROM, K_##TO)(P_##TO, y, x); \
-            for (intptr_t i = 0; i < count; i++) out[i] = y; \
+            repeat(args[1], (const char *)&y, sizeof y, count); \
         } else { \
             const char *in = args[0]; \
             char *out = args[1]; \

@@ -123,14 +123,18 @@ enum eager_small_kernel {
 };
 eager_small eager_small_kernel(int kernel, int dtype);
 
-/* Write stamps (S5.13): one uint32 per granule of `granule` bytes of a storage. An element region is given by the byte offset of its
- * first element, the element size and byte strides. */
-typedef struct { intptr_t offset; int itemsize; int ndim; const intptr_t *shape; const intptr_t *strides; /* in elements */ } eager_region;
-void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp);
+/* Write stamps (S5.13): a uint32 below 0xffffffff for each granule of a storage. Blocks of granules that bear one stamp bear it together, so
+ * that a write of long runs costs a fraction of its length. `granule`: bytes, a power of 2. */
+typedef struct { uint32_t *first; intptr_t nbytes; int granule; } eager_stamps;
+/* All 0; memory for `first`, to be given back by free(). NULL: there is none. */
+uint32_t *eager_make_stamps(intptr_t nbytes, int granule);
+/* A region of elements: the byte offset of the first one, the size of each, and strides in elements. */
+typedef struct { intptr_t offset; int itemsize; int ndim; const intptr_t *shape; const intptr_t *strides; } eager_region;
+void eager_stamp_region(const eager_stamps *stamps, const eager_region *region, uint32_t stamp);
 /* 1 if any granule of the region bears a stamp greater than `limit`. */
-int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit);
+int eager_region_newer(const eager_stamps *stamps, const eager_region *region, uint32_t limit);
 /* 1 if every granule of the region bears a stamp greater than `limit`. */
-int eager_region_all_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit);
+int eager_region_all_newer(const eager_stamps *stamps, const eager_region *region, uint32_t limit);
 
 /* Memory as it was before some writes, in pages; where no page is, it is as it is now. */
 #define EAGER_PAGE 1024

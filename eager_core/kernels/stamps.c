@@ -1,6 +1,9 @@
 /* Write stamps: which granules of a storage a region of elements touches. */
 #include "kernels.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* The region as runs of bytes: every granule a run overlaps is touched. Runs start at `first` plus multiples of the outer axes. */
 typedef struct {
     intptr_t first, run;
@@ -56,38 +59,104 @@ static int next_run(runs *r)
     return 0;
 }
 
-void eager_stamp_region(uint32_t *stamps, int granule, const eager_region *region, uint32_t stamp)
+enum { BLOCK_SHIFT = 5, BLOCK = 1 << BLOCK_SHIFT };
+static const uint32_t MIXED = 0xffffffff;
+
+/* `blocks[b]` is the stamp of all granules of block b, or MIXED: then each has its own in `granules`. */
+typedef struct {
+    uint32_t *blocks, *granules;
+    int shift; /* a granule has 2**shift bytes */
+} table;
+
+static intptr_t block_count(intptr_t nbytes, int shift)
 {
-    runs r;
-    if (!find_runs(&r, granule, region)) return;
-    do {
-        const intptr_t last = (r.first + r.run - 1) / granule;
-        for (intptr_t i = r.first / granule; i <= last; i++) stamps[i] = stamp;
-    } while (next_run(&r));
+    return (nbytes + ((intptr_t)BLOCK << shift) - 1) >> shift >> BLOCK_SHIFT;
 }
 
-int eager_region_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit)
+static table table_of(const eager_stamps *stamps)
 {
-    runs r;
-    if (!find_runs(&r, granule, region)) return 0;
-    do {
-        const intptr_t last = (r.first + r.run - 1) / granule;
-        int newer = 0; /* no exit inside a run, so that it vectorises */
-        for (intptr_t i = r.first / granule; i <= last; i++) newer |= stamps[i] > limit;
-        if (newer) return 1;
-    } while (next_run(&r));
-    return 0;
+    const int shift = __builtin_ctz((unsigned)stamps->granule);
+    return (table){stamps->first, stamps->first + block_count(stamps->nbytes, shift), shift};
 }
 
-int eager_region_all_newer(const uint32_t *stamps, int granule, const eager_region *region, uint32_t limit)
+uint32_t *eager_make_stamps(intptr_t nbytes, int granule)
 {
+    const intptr_t blocks = block_count(nbytes, __builtin_ctz((unsigned)granule));
+    /* Only what stands for blocks is cleared: the rest is written when a block becomes mixed, and in large storages rarely touched. */
+    uint32_t *stamps = malloc((size_t)blocks * (BLOCK + 1) * sizeof *stamps);
+    if (stamps != NULL) memset(stamps, 0, (size_t)blocks * sizeof *stamps);
+    return stamps;
+}
+
+/* Granules of one block, `last` included. */
+static void stamp_part(const table *t, intptr_t first, intptr_t last, uint32_t stamp)
+{
+    const intptr_t block = first >> BLOCK_SHIFT;
+    if (t->blocks[block] != MIXED) {
+        uint32_t *of_block = t->granules + (block << BLOCK_SHIFT);
+        for (int i = 0; i < BLOCK; i++) of_block[i] = t->blocks[block];
+        t->blocks[block] = MIXED;
+    }
+    for (intptr_t i = first; i <= last; i++) t->granules[i] = stamp;
+}
+
+static void stamp_run(const table *t, intptr_t first, intptr_t last, uint32_t stamp)
+{
+    intptr_t block = first >> BLOCK_SHIFT;
+    for (; first <= last; first = ++block << BLOCK_SHIFT) {
+        const intptr_t block_last = first | (BLOCK - 1);
+        if (first & (BLOCK - 1) || block_last > last)
+            stamp_part(t, first, block_last < last ? block_last : last, stamp);
+        else
+            t->blocks[block] = stamp;
+    }
+}
+
+void eager_stamp_region(const eager_stamps *stamps, const eager_region *region, uint32_t stamp)
+{
+    const table t = table_of(stamps);
     runs r;
-    if (!find_runs(&r, granule, region)) return 1;
+    if (!find_runs(&r, stamps->granule, region)) return;
+    do stamp_run(&t, r.first >> t.shift, (r.first + r.run - 1) >> t.shift, stamp);
+    while (next_run(&r));
+}
+
+/* How many of the granules, 0, 1 or 2 for none, some or all, bear a stamp greater than `limit`. */
+static int newer_in_block(const table *t, intptr_t first, intptr_t last, uint32_t limit)
+{
+    const uint32_t of_all = t->blocks[first >> BLOCK_SHIFT];
+    int any = 0, all = 1; /* no exit inside, so that it vectorises */
+    if (of_all != MIXED) return of_all > limit ? 2 : 0;
+    for (intptr_t i = first; i <= last; i++) {
+        any |= t->granules[i] > limit;
+        all &= t->granules[i] > limit;
+    }
+    return any + all;
+}
+
+/* Whether some, or `all`, granules of the region bear a stamp greater than `limit`. */
+static int newer(const eager_stamps *stamps, const eager_region *region, uint32_t limit, int all)
+{
+    const table t = table_of(stamps);
+    runs r;
+    if (!find_runs(&r, stamps->granule, region)) return all;
     do {
-        const intptr_t last = (r.first + r.run - 1) / granule;
-        int older = 0;
-        for (intptr_t i = r.first / granule; i <= last; i++) older |= stamps[i] <= limit;
-        if (older) return 0;
+        const intptr_t last = (r.first + r.run - 1) >> t.shift;
+        for (intptr_t first = r.first >> t.shift, block_last; first <= last; first = block_last + 1) {
+            block_last = first | (BLOCK - 1);
+            const int found = newer_in_block(&t, first, block_last < last ? block_last : last, limit);
+            if (all ? found < 2 : found > 0) return !all;
+        }
     } while (next_run(&r));
-    return 1;
+    return all;
+}
+
+int eager_region_newer(const eager_stamps *stamps, const eager_region *region, uint32_t limit)
+{
+    return newer(stamps, region, limit, 0);
+}
+
+int eager_region_all_newer(const eager_stamps *stamps, const eager_region *region, uint32_t limit)
+{
+    return newer(stamps, region, limit, 1);
 }
