@@ -211,12 +211,14 @@ cdef int record_write(TensorBase target, GradNode node, GradNode before, int bef
     root = <TensorBase>target.root
     region = region_in_root(target, root, &offset)
     record_region_write(root, region, offset, node, 0, before, before_slot)
-    # The view's value is the node's output itself; hooks stay with the value they were put on.
+    # Like every other view it is now a part of the root's new value, and renews its node when it is used: what is computed from it
+    # depends on the root. Hooks stay with the value they were put on; the retained gradient is that of the new one.
     target.grad_node = node
     target.slot = 0
-    target.generation = root.generation
+    target.generation = root.generation - 1
     if target.retains:
         move_capture(target.accumulator, old, node, 0)
+        _view_edge(target)
     return 0
 
 

@@ -525,3 +525,62 @@ def test_a_view_that_runs_across_changed_axes_is_refused():
     with pytest.raises(RuntimeError, match="clone"):
         six.sin_()
     np.testing.assert_array_equal(y.numpy(), np.ones((4, 3)))
+
+
+# ---- a view that was written through is a part of its base, like a view that is taken then -------------------------------------------
+
+def written(how):
+    """A base, and a view of its middle with the values three times as large."""
+    x, y, _ = start()
+    v = y[1:3]
+    v.scale_(3.0)
+    return x, y, v if how == "written through" else y[1:3]
+
+
+@pytest.mark.parametrize("how", ["written through", "taken after the write"])
+def test_s8_2_what_is_computed_from_a_view_depends_on_its_base(how):
+    _, y, v = written(how)
+    close(paddle.grad(y.sum() + v.sum(), y)[0], [1.0, 2.0, 2.0, 1.0])
+    _, y, v = written(how)
+    close(paddle.grad((v * v).sum(), y)[0], [0.0, 2 * 3 * X0[1], 2 * 3 * X0[2], 0.0])
+
+
+@pytest.mark.parametrize("how", ["written through", "taken after the write"])
+def test_s8_2_hooks_and_retained_gradients_of_the_base_see_its_views(how):
+    x, y, v = written(how)
+    y.retain_grads()
+    y.register_hook(lambda g: g * 10.0)
+    (y.sum() + v.sum()).backward()
+    close(y.grad, [10.0, 20.0, 20.0, 10.0])
+    close(x.grad, [10.0, 60.0, 60.0, 10.0])
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_s9_13_a_retained_gradient_of_a_view_is_of_what_was_computed_from_it(when):
+    x, y, _ = start()
+    v = y[1:3]
+    if when == "before":
+        v.retain_grads()
+    v.scale_(3.0)
+    if when == "after":
+        v.retain_grads()
+    (y.sum() + (v * v).sum()).backward()
+    close(v.grad, 2 * 3 * X0[1:3])
+    close(x.grad, [1.0, 3 + 18 * X0[1], 3 + 18 * X0[2], 1.0])
+
+
+def test_s8_2_many_writes_through_one_view():
+    x, y, w = start()
+    v = y[1:3]
+    for _ in range(3):
+        v.multiply_(w[1:3])
+        v.sin_()
+    (y * y).sum().backward()
+
+    def plain(values):
+        values = values.copy()
+        for _ in range(3):
+            values[1:3] = np.sin(values[1:3] * W0[1:3])
+        return float((values * values).sum())
+
+    close(x.grad, slope(plain, X0))
