@@ -415,8 +415,7 @@ cdef int py_layer_backward(OperatorNode node, PyObject **grads, PyObject **resul
     try:
         answer = parts[2](ctx, *arguments)
     finally:
-        if ctx.once:
-            set_grad_enabled(mode)
+        set_grad_enabled(mode)                               # also if backward itself has left another behind (S9.15)
         ctx.running -= 1
         if ctx.running == 0:
             ctx.node = None

@@ -6,13 +6,14 @@ from cpython.object cimport PyObject
 
 from eager_core.eager_utils cimport gradient_edge
 from eager_core.errors cimport already_exists, invalid_argument, precondition_not_met
-from eager_core.grad_mode cimport set_grad_enabled
+from eager_core.grad_mode cimport grad_enabled, set_grad_enabled
 from eager_core.grad_node cimport GradNode
 from eager_core.grad_tensor_holder cimport ones
 from eager_core.layout cimport same_shape, shape_text
 from eager_core.modes cimport watch_on, watching
 from eager_core.profiling cimport SPAN_PASS, Span, enter_span, leave_span, watched
 from eager_core.tensor cimport TensorBase, is_tensor, type_name
+from eager_core.unrecorded cimport copy_of_region
 from eager_core.watched_call cimport note_tensor
 
 include "engine_run.pxi"         # what a pass knows; gradients from node to node
@@ -34,6 +35,9 @@ cdef int _seed(Run run, TensorBase root, GradNode node, int slot, object given, 
                              f"{shape_text(seed.layout)} mismatch Tensor [ {root._name} ] with shape {shape_text(root.layout)}")
         if run.watch & CHECK_FINITE:
             check_finite(<PyObject *>seed, f"grad_tensor {k}, given for the result of", node)
+        # The caller's memory may be written while the pass goes on: by its own commits if it is a .grad, by hooks, by others (S9.7). The
+        # copy is the pass's own, so that the first formula may write over it.
+        seed = call_1(OP_ASSIGN, seed) if grad_enabled() else copy_of_region(seed, seed.layout, seed.data)
     return run.deliver(None, node, slot, seed)
 
 

@@ -11,6 +11,7 @@ from eager_core._generated.op_ids cimport OP_ASSIGN, OP_REGION_WRITE, OP_VIEW
 from eager_core.dtypes cimport DTYPES
 from eager_core.dygraph cimport call_1
 from eager_core.errors cimport freed_error, invalid_argument, precondition_not_met, unavailable
+from eager_core.grad_mode cimport set_grad_enabled
 from eager_core.grad_node cimport AccumulationNode, GradNode, Hook, OperatorNode
 from eager_core.grad_tensor_holder cimport (
     GradTensorHolder, copy_region, exclusive, in_pieces, let_go, list_region, only_zeros, real_part, replace, settle, zero_region,
@@ -18,6 +19,7 @@ from eager_core.grad_tensor_holder cimport (
 from eager_core.layout cimport Layout, apart, same_layout, same_shape, shape_text
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_VIEW
 from eager_core.profiling cimport Span
+from eager_core.recycling cimport eager_has_weak_references
 from eager_core.tensor cimport TensorBase, as_array, is_tensor, type_name, wants_grad
 from eager_core.watched_call cimport begin_node, end_node
 
@@ -58,6 +60,7 @@ cdef int run_hooks(Run run, GradNode node, int slot) except -1:
     g = <TensorBase>held.dense if exclusive(held.dense) else call_1(OP_ASSIGN, <TensorBase>held.dense)
     for hook in hooks:
         answer = hook(g)
+        set_grad_enabled(run.create_graph)               # whatever it has left behind (S9.15)
         if answer is None:
             continue
         if not is_tensor(answer):
@@ -74,7 +77,8 @@ cdef int run_hooks(Run run, GradNode node, int slot) except -1:
                          f"{shape_text(g.layout)}")
     replace(&held.dense, g)
     g = None
-    if not exclusive(held.dense) or (not run.create_graph and wants_grad(<TensorBase>held.dense)):
+    if (not exclusive(held.dense) or eager_has_weak_references(held.dense)
+            or (not run.create_graph and wants_grad(<TensorBase>held.dense))):
         # A hook has kept it, and may write to it before the pass ends; or it has a history that nobody asked for (S9.8).
         replace(&held.dense, call_1(OP_ASSIGN, <TensorBase>held.dense))
     return 0

@@ -31,9 +31,14 @@ cdef extern from *:
 
     static inline int eager_is_exactly(PyObject *o, PyTypeObject *type) { return Py_TYPE(o) == type; }
 
+    static inline int eager_has_weak_references(PyObject *o)
+    {
+        return *(PyObject **)((char *)o + Py_TYPE(o)->tp_weaklistoffset) != NULL;
+    }
+
     static inline void eager_clear_weak_references(PyObject *o)
     {
-        if (*(PyObject **)((char *)o + Py_TYPE(o)->tp_weaklistoffset) != NULL) PyObject_ClearWeakRefs(o);
+        if (eager_has_weak_references(o)) PyObject_ClearWeakRefs(o);
     }
 
     /* Put `dealloc` in front of a type's own, which is returned; or do nothing where an object owns its type. */
@@ -48,6 +53,7 @@ cdef extern from *:
         EAGER_KEPT, EAGER_KEPT_NODES
     void eager_expect_node(const void *node) noexcept
     bint eager_is_exactly(PyObject *o, PyTypeObject *type) noexcept
+    bint eager_has_weak_references(PyObject *o) noexcept
     void eager_clear_weak_references(PyObject *o) noexcept
     destructor eager_intercept_dealloc(PyTypeObject *type, destructor dealloc) noexcept
 

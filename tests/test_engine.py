@@ -1272,3 +1272,67 @@ def test_backward_overwrites_no_gradient_that_somebody_sees(name):
     for got in taken[1:]:
         np.testing.assert_allclose(got.numpy(), 2 * seed_values * derivative, rtol=1e-12)
     np.testing.assert_array_equal(seed.numpy(), seed_values)
+
+
+# ---- hooks that leave something behind ---------------------------------------------------------------------------------------------------
+
+class _LeavesGradOff(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 1.0
+
+    @staticmethod
+    def backward(ctx, g):
+        answer = g * 1.0
+        paddle.set_grad_enabled(False)
+        return answer
+
+
+@pytest.mark.parametrize("how", ["hook", "PyLayer"])
+def test_user_code_cannot_end_the_recording_of_a_pass(how):
+    """S9.15: of x cubed, 3x squared and then 6x, though user code in the middle of the pass turns the grad mode off."""
+    x = paddle.to_tensor([1.0, 2.0], dtype="float64", stop_gradient=False)
+    square = x * x
+    if how == "PyLayer":
+        square = _LeavesGradOff.apply(square)
+    cube = square * x
+    if how == "hook":
+        cube.register_hook(lambda g: paddle.set_grad_enabled(False) and None)
+    try:
+        first, = paddle.grad([cube.sum()], [x], create_graph=True)
+        np.testing.assert_array_equal(first.numpy(), [3.0, 12.0])
+        with paddle.enable_grad():
+            first.sum().backward()
+    finally:
+        paddle.set_grad_enabled(True)
+    np.testing.assert_array_equal(x.grad.numpy(), [6.0, 12.0])
+
+
+def test_user_code_cannot_begin_the_recording_of_a_pass():
+    """S9.8, S9.15."""
+    x = paddle.to_tensor([1.0, 2.0], dtype="float64", stop_gradient=False)
+    square = x * x
+    square.register_hook(lambda g: paddle.set_grad_enabled(True) and None)
+    (square * x).sum().backward()
+    assert x.grad.stop_gradient
+    np.testing.assert_array_equal(x.grad.numpy(), [3.0, 12.0])
+
+
+def test_weak_reference_to_a_gradient_writes_to_nobody_elses():
+    """S9.14: the hook of a sum keeps a weak reference to the gradient that is passed on to both operands."""
+    x, y = (paddle.to_tensor(v, dtype="float64", stop_gradient=False) for v in ([1.0, 2.0], [3.0, 4.0]))
+    kept = []
+
+    def overwrite(g):
+        seen = kept[0]()
+        if seen is not None:
+            seen.fill_(77.0)
+
+    a, b = x * 1.0, y * 1.0
+    both = a + b
+    both.register_hook(lambda g: kept.append(weakref.ref(g)))
+    a.register_hook(overwrite)
+    b.register_hook(overwrite)
+    both.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [1.0, 1.0])
+    np.testing.assert_array_equal(y.grad.numpy(), [1.0, 1.0])

@@ -209,3 +209,42 @@ def test_complex_and_integer_neighbours():
     (w[0].real() * w[0].imag()).sum().backward()
     # L = Re(iz) Im(iz) = -y x for z = x + iy: dL/dx + i dL/dy
     np.testing.assert_array_equal(z.grad.numpy(), [-2 - 1j, 1 - 3j])
+
+
+def test_seeds_that_are_gradients_of_other_leaves():
+    """S9.7: a pass adds what the seeds were when it began, though its own additions go to the same memory."""
+    a, b = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    (a * 2.0).sum().backward()
+    (b * 5.0).sum().backward()
+    paddle.autograd.backward([a.reshape([2]), b + 1.0], [b.grad, a.grad])
+    np.testing.assert_array_equal(a.grad.numpy(), [7.0, 7.0])
+    np.testing.assert_array_equal(b.grad.numpy(), [7.0, 7.0])
+
+
+def test_seeds_that_are_regions_of_the_leafs_own_gradient():
+    x = leaf(np.ones((2, 2)))
+    (x * paddle.to_tensor(np.array([[1.0, 2.0], [10.0, 20.0]]))).sum().backward()
+    paddle.autograd.backward([x[0], x[1]], [x.grad[1], x.grad[0]])
+    np.testing.assert_array_equal(x.grad.numpy(), [[11.0, 22.0], [11.0, 22.0]])
+
+
+def test_a_seed_that_a_hook_writes_to_is_what_it_was():
+    """S9.7, S9.14: the sum x + w passes the seed on to both as it is."""
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    (w * 3.0).sum().backward()
+    seed = w.grad
+    other = (w * 100.0).sum()
+    y, z = x * 1.0, w * 1.0
+    y.register_hook(lambda g: other.backward(retain_graph=True))          # adds 100 to w.grad, in place
+    z.register_hook(lambda g: other.backward(retain_graph=True))
+    (y + z).backward(seed)
+    np.testing.assert_array_equal(x.grad.numpy(), [3.0, 3.0])
+    np.testing.assert_array_equal(w.grad.numpy(), [206.0, 206.0])
+
+
+def test_detect_anomaly_looks_at_regions_of_a_leaf_that_has_a_gradient():
+    x, large = leaf(np.ones((2, 2))), paddle.to_tensor(np.array([1e308, 1e308]))
+    x.grad = paddle.zeros([2, 2], dtype="float64")
+    with pytest.raises(RuntimeError, match="inf"), paddle.autograd.detect_anomaly():
+        paddle.autograd.backward([x[0], x[0]], [large, large])
+    np.testing.assert_array_equal(x.grad.numpy(), np.zeros((2, 2)))
