@@ -2,6 +2,7 @@
 
 One extension module in five files, since what they share is asked for at every node: this one has the ways in.
 """
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 
 from eager_core.eager_utils cimport gradient_edge
@@ -22,7 +23,13 @@ include "engine_node.pxi"        # one node
 include "engine_leaves.pxi"      # where gradients end
 
 
-cdef int _seed(Run run, TensorBase root, GradNode node, int slot, object given, int k) except -1:
+cdef struct Root:                # where a tensor's gradient begins; another thread may write to the tensor before its seed is delivered
+    Py_ssize_t at                # number of its node; -1: no gradient is wanted
+    int slot
+
+
+cdef int _seed(Run run, TensorBase root, Root *place, object given, Py_ssize_t k) except -1:
+    cdef GradNode node = <GradNode>run.states[place.at].node
     cdef TensorBase seed
     if given is None:
         seed = ones(root.layout, root.dtype)
@@ -38,39 +45,55 @@ cdef int _seed(Run run, TensorBase root, GradNode node, int slot, object given, 
         # The caller's memory may be written while the pass goes on: by its own commits if it is a .grad, by hooks, by others (S9.7). The
         # copy is the pass's own, so that the first formula may write over it.
         seed = call_1(OP_ASSIGN, seed) if grad_enabled() else copy_of_region(seed, seed.layout, seed.data)
-    return run.deliver(None, node, slot, seed)
+    return run.deliver(None, node, place.slot, seed)
 
 
 cdef int _run(Run run, tuple tensors, object seeds) except -1:
     """Discovery, seeding and the pass itself, in the grad mode that create_graph asks for (S9.15)."""
-    cdef TensorBase t
-    cdef GradNode node
-    cdef bint before
-    cdef int k
-    cdef list nodes = [], slots = []     # a root may be written, by another thread, before its turn to be seeded comes
-    for k in range(len(tensors)):
-        t = <TensorBase>tensors[k]
-        node = gradient_edge(t)
-        nodes.append(node)
-        slots.append(t.slot)
-        if node is not None and run.find(<PyObject *>node) < 0:
-            run.number(<PyObject *>node)
-    if run.n_states == 0:
-        precondition_not_met("none of the tensors given to backward requires grad: there is nothing to differentiate. "
-                             "Set stop_gradient=False on the leaves before computing, and do not compute under no_grad()")
-    before = set_grad_enabled(run.create_graph)
-    if watch_on:
-        run.watch = watching()
-    if watched:
-        return _run_watched(run, tensors, seeds, nodes, slots, before)
+    cdef Root few[2]
+    cdef Root *roots = few
+    cdef Py_ssize_t n = len(tensors)
+    cdef bint before = grad_enabled()
+    if n > 2:
+        roots = <Root *>PyMem_Malloc(n * sizeof(Root))
+        if roots == NULL:
+            raise MemoryError
     try:
-        _run_pass(run, tensors, seeds, nodes, slots)
+        _number_roots(run, tensors, roots)
+        set_grad_enabled(run.create_graph)
+        if watch_on:
+            run.watch = watching()
+        if watched:
+            _run_watched(run, tensors, seeds, roots)
+        else:
+            _run_pass(run, tensors, seeds, roots)
     finally:
         set_grad_enabled(before)
+        if roots != few:
+            PyMem_Free(roots)
     return 0
 
 
-cdef int _run_watched(Run run, tuple tensors, object seeds, list nodes, list slots, bint before) except -1:
+cdef int _number_roots(Run run, tuple tensors, Root *roots) except -1:
+    cdef TensorBase t
+    cdef GradNode node
+    cdef Py_ssize_t k
+    for k in range(len(tensors)):
+        t = <TensorBase>tensors[k]
+        node = gradient_edge(t)
+        roots[k].slot = t.slot
+        roots[k].at = -1
+        if node is not None:
+            roots[k].at = run.find(<PyObject *>node)
+            if roots[k].at < 0:
+                roots[k].at = run.number(<PyObject *>node)
+    if run.n_states == 0:
+        precondition_not_met("none of the tensors given to backward requires grad: there is nothing to differentiate. "
+                             "Set stop_gradient=False on the leaves before computing, and do not compute under no_grad()")
+    return 0
+
+
+cdef int _run_watched(Run run, tuple tensors, object seeds, Root *roots) except -1:
     """The pass with somebody looking: a span of its own, and one for every node."""
     cdef Span span
     cdef bint failed = True
@@ -79,24 +102,21 @@ cdef int _run_watched(Run run, tuple tensors, object seeds, list nodes, list slo
     try:
         for t in tensors:
             note_tensor(<TensorBase>t)
-        _run_pass(run, tensors, seeds, nodes, slots)
+        _run_pass(run, tensors, seeds, roots)
         failed = False
     finally:
-        set_grad_enabled(before)
         leave_span(&span, NULL, "grad" if run.partial else "backward", False, failed, None)
     return 0
 
 
-cdef int _run_pass(Run run, tuple tensors, object seeds, list nodes, list slots) except -1:
-    cdef GradNode node
-    cdef int k
+cdef int _run_pass(Run run, tuple tensors, object seeds, Root *roots) except -1:
+    cdef Py_ssize_t k
     discover(run)
     if run.partial:
         mark_needed(run)
     for k in range(len(tensors)):
-        node = <GradNode>nodes[k]
-        if node is not None:
-            _seed(run, <TensorBase>tensors[k], node, slots[k], None if seeds is None else seeds[k], k)
+        if roots[k].at >= 0:
+            _seed(run, <TensorBase>tensors[k], &roots[k], None if seeds is None else seeds[k], k)
     execute(run)
     if not run.partial:
         commit(run)
