@@ -107,6 +107,9 @@ WORKS: tuple[Work, ...] = (
     *(Work(f"columns_{dtype}", f"`x.sum(0)`, 100000×10 {dtype}",
            Code(f"x = tensor(random.random((100_000, 10), dtype='{dtype}'))", "x.sum(0)"), {"NumPy": "x.sum(0)"}, group="large")
       for dtype in ("float32", "float64")),
+    *(Work(f"rows_{dtype}", f"`x.sum(1)`, 100000×33 {dtype}",
+           Code(f"x = tensor(random.random((100_000, 33), dtype='{dtype}'))", "x.sum(1)"), {"NumPy": "x.sum(1)"}, group="large")
+      for dtype in ("float32", "float64")),
     *(Work(f"read_next_{dtype}", f"`(x + y).sum()`, 4M {dtype}",
            Code(f"x = tensor(random.random({LARGE}, dtype='{dtype}')); y = tensor(np.zeros({LARGE}, '{dtype}'))", "(x + y).sum()"),
            {"NumPy": "(x + y).sum()"}, group="large") for dtype in ("float32", "float64")),

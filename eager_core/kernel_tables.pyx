@@ -4,7 +4,7 @@ from numpy._core import umath
 cimport numpy as cnp
 from libc.stdlib cimport calloc, malloc
 
-from eager_core.dtypes cimport DTYPES, EAGER_DTYPES
+from eager_core.dtypes cimport DTYPES, EAGER_DTYPES, EAGER_FLOAT32, EAGER_FLOAT64
 from eager_core.op cimport (
     EAGER_FRONT_ADD, EAGER_FRONT_DIVIDE, EAGER_FRONT_MULTIPLY, EAGER_FRONT_SUBTRACT, eager_front_data, eager_front_loop, eager_sum_loop,
 )
@@ -12,8 +12,10 @@ from eager_core.op cimport (
 cdef extern from "kernels/kernels.h":
     enum:
         EAGER_VECTOR_SIN, EAGER_VECTOR_COS, EAGER_VECTOR_TANH, EAGER_VECTOR_SIGMOID, EAGER_VECTOR_ERF
+        EAGER_STREAM_COPY, EAGER_STREAM_NEGATIVE, EAGER_STREAM_ABSOLUTE, EAGER_STREAM_SQUARE, EAGER_STREAM_SQRT
     eager_loop eager_vector_loop(int function, int dtype) noexcept
     eager_loop eager_streaming_loop(int operation, int dtype) noexcept
+    eager_loop eager_streaming_unary(int operation, int dtype) noexcept
     eager_loop eager_vector_loop_up_to(int level, int function, int dtype) noexcept
 
 cnp.import_array()
@@ -64,18 +66,42 @@ cdef dict _FRONTS = {
 
 
 cdef enum:
-    STREAMED = 8
-cdef eager_loop[8] _fronts       # loops of which there is a kind for results that no cache holds, and that kind
-cdef eager_loop[8] _streaming
-cdef int _streamed = 0
+    STREAMED = 20
+cdef struct Streamed:            # a loop of which there is a kind for results that no cache holds, and that kind
+    eager_loop loop, streaming
+    int operands
+    Py_ssize_t size              # of an element
+cdef Streamed[20] _streamed
+cdef int _streams = 0
 
 
-cdef eager_loop streaming_loop(eager_loop loop) noexcept nogil:
+cdef eager_loop streaming_loop(eager_loop loop, int operands, Py_ssize_t size) noexcept nogil:
     cdef int i
-    for i in range(_streamed):
-        if _fronts[i] == loop:
-            return _streaming[i]
+    for i in range(_streams):
+        if _streamed[i].loop == loop and _streamed[i].operands == operands and _streamed[i].size == size:
+            return _streamed[i].streaming
     return NULL
+
+
+cdef void _add_stream(eager_loop loop, eager_loop streaming, int operands, int code) noexcept:
+    global _streams
+    if loop == NULL or streaming == NULL or _streams == STREAMED:
+        return
+    _streamed[_streams].loop = loop
+    _streamed[_streams].streaming = streaming
+    _streamed[_streams].operands = operands
+    _streamed[_streams].size = DTYPES[code].itemsize
+    _streams += 1
+
+
+cdef dict _STREAMED_UNARY = {
+    "negative": EAGER_STREAM_NEGATIVE, "absolute": EAGER_STREAM_ABSOLUTE, "square": EAGER_STREAM_SQUARE, "sqrt": EAGER_STREAM_SQRT,
+}
+
+
+cdef void stream_copies(eager_loop float32, eager_loop float64) noexcept:
+    _add_stream(float32, eager_streaming_unary(EAGER_STREAM_COPY, EAGER_FLOAT32), 2, EAGER_FLOAT32)
+    _add_stream(float64, eager_streaming_unary(EAGER_STREAM_COPY, EAGER_FLOAT64), 2, EAGER_FLOAT64)
 
 
 cdef int _stand_before(Loop *row, int operation) except -1:
@@ -83,7 +109,6 @@ cdef int _stand_before(Loop *row, int operation) except -1:
     cdef int code
     cdef eager_loop front
     cdef eager_front_data *behind
-    global _streamed
     for code in range(<int>EAGER_DTYPES):
         front = eager_front_loop(operation, code)
         if front == NULL or row[code].call == NULL or row[code].result != code:
@@ -96,10 +121,7 @@ cdef int _stand_before(Loop *row, int operation) except -1:
         behind.sum = eager_sum_loop(code)
         row[code].call = front
         row[code].data = behind
-        if eager_streaming_loop(operation, code) != NULL and _streamed < STREAMED:
-            _fronts[_streamed] = front
-            _streaming[_streamed] = eager_streaming_loop(operation, code)
-            _streamed += 1
+        _add_stream(front, eager_streaming_loop(operation, code), 3, code)
     return 0
 
 
@@ -137,6 +159,9 @@ cdef int register_ufuncs(list names) except -1:
             _read(_loops + k * EAGER_DTYPES, <PyUFuncObject *>ufunc)
             if name in _FRONTS:
                 _stand_before(_loops + k * EAGER_DTYPES, _FRONTS[name])
+        if name in _STREAMED_UNARY:
+            for code in range(<int>EAGER_DTYPES):
+                _add_stream(_loops[k * EAGER_DTYPES + code].call, eager_streaming_unary(_STREAMED_UNARY[name], code), 2, code)
         if name in _VECTOR:
             _replace(_loops + k * EAGER_DTYPES, _VECTOR[name])
         if name in _RAISING:

@@ -47,6 +47,9 @@ cdef extern from "kernels/kernels.h":
     ctypedef struct eager_column_sums:
         pass
     int eager_find_column_sums(int dtype, eager_column_sums *sums) noexcept nogil
+    enum:
+        EAGER_ROW_SUM, EAGER_ROW_PRODUCT, EAGER_ROW_LARGEST, EAGER_ROW_SMALLEST
+    int eager_find_short_rows(int operation, int dtype, eager_column_sums *found) noexcept nogil
     void eager_run_reduction(const eager_walk *walk, const eager_column_sums *sums) noexcept nogil
     ctypedef struct eager_scale_data:
         double scale, bias
@@ -54,6 +57,7 @@ cdef extern from "kernels/kernels.h":
         int bias_after_scale
     ctypedef void (*eager_rows)(const void *a, const void *b, void *out, Py_ssize_t rows, Py_ssize_t n) noexcept nogil
     eager_rows eager_row_loop(int kernel, int dtype) noexcept nogil
+    eager_rows eager_repeat_loop(Py_ssize_t size, Py_ssize_t n) noexcept nogil
     eager_rows eager_pick_loop(int put, int dtype) noexcept nogil
     enum:
         EAGER_SMALL_MATRIX
@@ -143,7 +147,7 @@ cdef struct Job:
     eager_rows rows
     # JOB_REDUCE
     eager_plan init          # copies the start value into the result
-    const eager_column_sums *columns     # NULL: no sum
+    const eager_column_sums *columns     # NULL: nothing of its own for matrices
     eager_loop divide        # mean: result / count; NULL otherwise
     void *divide_data
     PyObject *python         # JOB_PYTHON: a callable without arguments; borrowed from OpCall.kept

@@ -7,7 +7,7 @@ from eager_core.dtypes cimport (
 )
 from eager_core.errors cimport invalid_type
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
-from eager_core.kernel_tables cimport Loop, ufunc_loop, ufunc_object
+from eager_core.kernel_tables cimport Loop, stream_copies, ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout
 from eager_core.op cimport (
     FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, JobKind, OpCall, RESULT_BOOL,
@@ -320,3 +320,4 @@ register_rule(FAMILY_TERNARY, rule_where)
 register_rule(FAMILY_CLIP, rule_clip)
 register_rule(FAMILY_SCALE, rule_scale)
 register_rule(FAMILY_CAST, rule_cast)
+stream_copies(eager_cast_loop(EAGER_FLOAT32, EAGER_FLOAT32), eager_cast_loop(EAGER_FLOAT64, EAGER_FLOAT64))

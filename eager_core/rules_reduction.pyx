@@ -6,20 +6,51 @@ from libc.string cimport memset
 
 from eager_core.dtypes cimport DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT64, EAGER_UINT64, KIND_COMPLEX, KIND_INT
 from eager_core.errors cimport invalid_argument, invalid_type
-from eager_core._generated.op_ids cimport UFUNC_ADD, UFUNC_DIVIDE
+from eager_core._generated.op_ids cimport UFUNC_ADD, UFUNC_DIVIDE, UFUNC_MAXIMUM, UFUNC_MINIMUM, UFUNC_MULTIPLY
 from eager_core.kernel_tables cimport ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout, contiguous_layout, strided_layout
 from eager_core.op cimport (
     FAMILY_REDUCTION, FAMILY_ROWS, FAMILY_UNREDUCE, JOB_LOOP_1, JOB_REDUCE, JOB_ROWS, JOB_TOTAL, OpCall, RESULT_FLOAT, RESULT_LOGICAL,
-    eager_cast_loop, eager_column_sums, eager_find_column_sums, eager_row_loop, keep, op_name, register_rule,
+    EAGER_ROW_LARGEST, EAGER_ROW_PRODUCT, EAGER_ROW_SMALLEST, EAGER_ROW_SUM, eager_cast_loop, eager_column_sums, eager_find_column_sums,
+    eager_find_short_rows, eager_repeat_loop, eager_row_loop, eager_rows, keep, op_name, register_rule,
 )
 from eager_core.rules_common cimport Kernel, axis_of, find_kernel, keep_python, no_loop, put_double, result, writable
 from eager_core.tensor cimport TensorBase, alias, as_array, empty_tensor, new_tensor
 from eager_core.tracer cimport begin_plan, copy_for_rule, plan_tensor
 
-cdef eager_column_sums[2] _columns
-eager_find_column_sums(EAGER_FLOAT32, &_columns[0])
-eager_find_column_sums(EAGER_FLOAT64, &_columns[1])
+cdef eager_column_sums[4][2] _matrices     # by enum eager_row_fold
+
+
+cdef int _find_matrices() except -1:
+    cdef int fold
+    for fold in range(4):
+        eager_find_short_rows(fold, EAGER_FLOAT32, &_matrices[fold][0])
+        eager_find_short_rows(fold, EAGER_FLOAT64, &_matrices[fold][1])
+    eager_find_column_sums(EAGER_FLOAT32, &_matrices[<int>EAGER_ROW_SUM][0])
+    eager_find_column_sums(EAGER_FLOAT64, &_matrices[<int>EAGER_ROW_SUM][1])
+    return 0
+
+
+_find_matrices()
+
+
+cdef inline const eager_column_sums *_matrix(int kernel, int dtype) noexcept:
+    """What the operator has of its own for matrices."""
+    cdef int fold
+    if dtype != EAGER_FLOAT32 and dtype != EAGER_FLOAT64:
+        return NULL
+    if kernel == UFUNC_ADD:
+        fold = EAGER_ROW_SUM
+    elif kernel == UFUNC_MULTIPLY:
+        fold = EAGER_ROW_PRODUCT
+    elif kernel == UFUNC_MAXIMUM:
+        fold = EAGER_ROW_LARGEST
+    elif kernel == UFUNC_MINIMUM:
+        fold = EAGER_ROW_SMALLEST
+    else:
+        return NULL
+    return &_matrices[fold][dtype == EAGER_FLOAT64]
+
 
 cdef enum Start:                 # op table's attribute `start` of a reduction
     START_ZERO, START_ONE, START_FIRST
@@ -112,7 +143,7 @@ cdef int rule_reduction(OpCall *c) except -1:
     c.job.kind = JOB_REDUCE
     c.job.dims[1] = DTYPES[dtype].itemsize
     c.job.divide = NULL
-    c.job.columns = &_columns[dtype == EAGER_FLOAT64] if c.row.kernel == UFUNC_ADD and dtype in (EAGER_FLOAT32, EAGER_FLOAT64) else NULL
+    c.job.columns = _matrix(c.row.kernel, dtype)
     if mean:
         _divide(c, out, count)
     return 0
@@ -254,6 +285,9 @@ cdef int rule_unreduce(OpCall *c) except -1:
     cdef Py_ssize_t[9] dims
     cdef Py_ssize_t[9] strides
     cdef int i, n = 0
+    cdef Py_ssize_t length = 1
+    cdef bint in_rows = x.layout.contiguous
+    cdef eager_rows rows
     for i in range(target.ndim):
         dims[i] = 1
         strides[i] = 0
@@ -261,8 +295,11 @@ cdef int rule_unreduce(OpCall *c) except -1:
             dims[i] = target.dims[i]
             strides[i] = x.layout.strides[n]
             n += 1
-        elif c.attrs[2].i:
-            n += 1
+            in_rows = in_rows and length == 1
+        else:
+            length *= target.dims[i]
+            if c.attrs[2].i:
+                n += 1
     result(c, target, x.dtype)
     if x.layout.numel == 1:
         # One number for all: the gradient of a sum over everything.
@@ -274,6 +311,19 @@ cdef int rule_unreduce(OpCall *c) except -1:
         c.job.dims[0] = target.numel
         c.job.steps[0] = 0
         c.job.steps[1] = DTYPES[x.dtype].itemsize
+        return 0
+    rows = eager_repeat_loop(DTYPES[x.dtype].itemsize, length)
+    if rows != NULL and in_rows and (<TensorBase>c.out).layout.contiguous:
+        c.job.kind = JOB_ROWS
+        c.job.rows = rows
+        c.job.args[0] = x.data
+        c.job.args[1] = NULL
+        c.job.args[2] = (<TensorBase>c.out).data
+        c.job.dims[0] = x.layout.numel
+        c.job.dims[1] = length
+        c.job.steps[0] = DTYPES[x.dtype].itemsize
+        c.job.steps[1] = 0
+        c.job.steps[2] = length * DTYPES[x.dtype].itemsize
         return 0
     seen = alias(x, strided_layout(target.ndim, dims, strides), x.data)
     keep(c, seen)

@@ -102,23 +102,23 @@ cdef Py_ssize_t _stream_beyond = eager_last_cache() // 4 * 5
 
 cdef void _stream(eager_walk *walk) noexcept nogil:
     """Store the result past the caches if it is new, has no gaps, and with its operands is beyond them by a quarter (docs/threads.md)."""
-    cdef Py_ssize_t step = walk.axes[0].steps[2], nbytes = walk.axes[0].length * step, traffic = nbytes
-    cdef char *out = walk.pointers[2]
+    cdef int k, inputs = walk.operands - 1
+    cdef Py_ssize_t step = walk.axes[0].steps[inputs], nbytes = walk.axes[0].length * step, traffic = nbytes
+    cdef char *out = walk.pointers[inputs]
     cdef char *other
     cdef eager_loop loop
-    cdef int k
-    if walk.operands != 3 or walk.ndim != 1 or nbytes < STREAM_FROM:
+    if inputs > 2 or walk.ndim != 1 or nbytes < STREAM_FROM:
         return
-    for k in range(2):
+    for k in range(inputs):
         other = walk.pointers[k]
-        if other == NULL or walk.axes[0].steps[k] not in (0, step):
+        if other == NULL or (walk.axes[0].steps[k] != step and (walk.axes[0].steps[k] or inputs == 1)):
             return
         if other < out + nbytes and out < other + (nbytes if walk.axes[0].steps[k] else step):
             return
         if walk.axes[0].steps[k] and (k == 0 or walk.pointers[0] != walk.pointers[1]):
             traffic += nbytes
     if traffic > _stream_beyond:
-        loop = streaming_loop(walk.loop)
+        loop = streaming_loop(walk.loop, walk.operands, step)
         if loop != NULL:
             walk.loop = loop
 

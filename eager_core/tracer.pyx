@@ -4,7 +4,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.string cimport memcpy
 
-from eager_core.dtypes cimport DTYPES, EAGER_FLOAT64
+from eager_core.dtypes cimport DTYPES, EAGER_FLOAT32, EAGER_FLOAT64
+from eager_core.kernel_tables cimport stream_copies
 from eager_core.modes cimport modes_on
 from eager_core.op cimport (
     JOB_GUFUNC, JOB_LOOP_1, JOB_NONE, JOB_PLAN, JOB_PYTHON, JOB_ROWS, JOB_TOTAL, eager_begin_walk, eager_cast_loop, eager_run_plan,
@@ -167,6 +168,9 @@ cdef void _plan_copy(Job *job, TensorBase target, TensorBase source) noexcept:
         job.plan.data = NULL
         plan_tensor(job, 0, source)
         plan_tensor(job, 1, target)
+
+
+stream_copies(eager_cast_loop(EAGER_FLOAT32, EAGER_FLOAT32), eager_cast_loop(EAGER_FLOAT64, EAGER_FLOAT64))
 
 
 cdef int copy_into(TensorBase target, TensorBase source) except -1:

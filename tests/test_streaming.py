@@ -54,6 +54,38 @@ def test_results_are_numpys_to_the_bit(name, dtype):
     same(method(x[::2], y[::2]), function(a[::2], b[::2]))
 
 
+UNARY = {"neg": np.negative, "abs": np.abs, "square": np.square, "sqrt": np.sqrt, "clone": np.copy}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_operand_are_numpys_to_the_bit(name, dtype):
+    a, _ = operands(dtype)
+    function, x = UNARY[name], paddle.to_tensor(a)
+    for piece, values in ((x, a), (x[1:], a[1:]), (x[3:-2], a[3:-2]), (x[::2], a[::2])):
+        same(getattr(piece, name)(), function(values))
+    same(x[:1].expand([N]).clone(), np.full(N, a[0]))
+    if name != "clone":
+        in_place = x.clone()
+        getattr(in_place, name + "_")()
+        same(in_place, function(a))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("start, source", [(0, 20), (3, 8), (7, 2)])
+def test_copies_leave_their_neighbours(dtype, start, source):
+    """And what lies beside each other in memory, or in steps of another length, is copied as one by one."""
+    a, b = operands(dtype)
+    room, expected = paddle.to_tensor(np.concatenate([a, b])), np.concatenate([a, b])
+    room[start:start + N - 20].copy_(room[N + source:2 * N - 20 + source])
+    expected[start:start + N - 20] = expected[N + source:2 * N - 20 + source].copy()
+    same(room, expected)
+    room[1::2].copy_(room[::2])
+    expected[1::2] = expected[::2].copy()
+    same(room, expected)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("start", [1, 3, 8])

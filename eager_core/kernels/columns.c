@@ -72,32 +72,50 @@
         } \
     }
 
+/* Row by row: sums in the order of those that go together. */
+static void by_the_loop(const eager_walk *walk, char *const *pointers, const eager_axis *kept, const eager_axis *reduced)
+{
+    char *args[3] = { pointers[0], pointers[1], pointers[2] };
+    for (intptr_t r = 0; r < kept->length; r++) {
+        walk->loop(args, &reduced->length, reduced->steps, walk->data);
+        for (int op = 0; op < 3; op++) args[op] += kept->steps[op];
+    }
+}
+
 /* The longest axes are those of columns and rows; the axis of few columns stands behind that of the rows (plan.c). */
 void eager_run_reduction(const eager_walk *walk, const eager_column_sums *sums)
 {
     const eager_axis *kept = &walk->axes[0], *reduced = &walk->axes[1];
     eager_walk outer = *walk;
     intptr_t index[EAGER_MAX_NDIM] = {0};
-    if (sums && walk->ndim > 1 && !kept->steps[2]) {
-        kept = &walk->axes[1];
-        reduced = &walk->axes[0];
-        if (reduced->steps[1] < kept->steps[1]) sums = NULL;
+    int by_rows = 0;
+    if (sums && walk->ndim > 1) {
+        if (!kept->steps[2]) {
+            kept = &walk->axes[1];
+            reduced = &walk->axes[0];
+        }
+        if (kept->steps[2] != sums->size || reduced->steps[2] || walk->pointers[0] != walk->pointers[2]) sums = NULL;
+        else if ((sums->rows || sums->call) && reduced->steps[1] == sums->size && reduced->length <= sums->most
+                 && kept->steps[1] % sums->size == 0) by_rows = 1;
+        else if (!sums->call || kept->steps[1] != sums->size || reduced->length < ROWS || reduced->steps[1] % sums->size
+                 || (reduced == walk->axes && reduced->steps[1] < kept->steps[1])) sums = NULL;
     }
-    if (!sums || walk->ndim < 2 || kept->steps[1] != sums->size || kept->steps[2] != sums->size || reduced->steps[2]
-        || reduced->length < ROWS || reduced->steps[1] % sums->size) {
+    if (!sums || walk->ndim < 2) {
         eager_run_walk(walk);
         return;
     }
     for (;;) {
         int d = 2;
-        sums->call(outer.pointers[1], reduced->length, reduced->steps[1], kept->length, outer.pointers[2]);
+        if (by_rows && !sums->rows) by_the_loop(walk, outer.pointers, kept, reduced);
+        else if (by_rows) sums->rows(outer.pointers[1], kept->length, kept->steps[1], reduced->length, outer.pointers[2]);
+        else sums->call(outer.pointers[1], reduced->length, reduced->steps[1], kept->length, outer.pointers[2]);
         for (; d < walk->ndim; d++) {
             if (++index[d] < walk->axes[d].length) {
-                for (int op = 1; op < 3; op++) outer.pointers[op] += walk->axes[d].steps[op];
+                for (int op = 0; op < 3; op++) outer.pointers[op] += walk->axes[d].steps[op];
                 break;
             }
             index[d] = 0;
-            for (int op = 1; op < 3; op++) outer.pointers[op] -= walk->axes[d].steps[op] * (walk->axes[d].length - 1);
+            for (int op = 0; op < 3; op++) outer.pointers[op] -= walk->axes[d].steps[op] * (walk->axes[d].length - 1);
         }
         if (d >= walk->ndim) return;
     }

@@ -81,16 +81,25 @@ eager_loop eager_vector_loop_up_to(int level, int function, int dtype); /* 1: AV
 typedef struct { eager_loop loop; void *data; eager_loop sum; } eager_front_data;
 enum eager_front { EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE, EAGER_FRONT_LOOPS };
 eager_loop eager_front_loop(int operation, int dtype);
-/* to[c] += all of column c; `step` bytes from row to row, elements of `size` bytes side by side in each. 0: not for this dtype. */
+/* Reductions of matrices; `step` bytes from row to row, elements of `size` bytes side by side in each. `call`: to[c] += all of column c
+ * (columns.c). `rows`: to[r] += (or *=, max, min) all of row r, of at most `most` elements (short_rows.c). NULL: there is none. */
 typedef struct {
     void (*call)(const char *from, intptr_t rows, intptr_t step, intptr_t columns, char *to);
-    intptr_t size;
+    void (*rows)(const char *from, intptr_t rows, intptr_t step, intptr_t columns, char *to);
+    intptr_t size, most;
 } eager_column_sums;
 int eager_find_column_sums(int dtype, eager_column_sums *sums);
-/* eager_run_walk of a reduction; by columns where its two innermost axes are rows and columns, unless `sums` is NULL. */
+enum eager_row_fold { EAGER_ROW_SUM, EAGER_ROW_PRODUCT, EAGER_ROW_LARGEST, EAGER_ROW_SMALLEST, EAGER_ROW_FOLDS };
+int eager_find_short_rows(int operation, int dtype, eager_column_sums *found);
+/* eager_run_walk of a reduction; as a matrix where its two innermost axes are rows and columns, unless `sums` is NULL. */
 void eager_run_reduction(const eager_walk *walk, const eager_column_sums *sums);
 /* The same operation for a new, contiguous result that will not fit into the last cache, whose bytes are given. NULL: none. */
 eager_loop eager_streaming_loop(int operation, int dtype);
+/* The same of one operand; it and the result must lie without gaps. */
+enum eager_stream_unary {
+    EAGER_STREAM_COPY, EAGER_STREAM_NEGATIVE, EAGER_STREAM_ABSOLUTE, EAGER_STREAM_SQUARE, EAGER_STREAM_SQRT, EAGER_STREAM_UNARY
+};
+eager_loop eager_streaming_unary(int operation, int dtype);
 intptr_t eager_last_cache(void);
 /* args[2] += all elements of args[1]; the other steps are taken for 0. The fastest for this processor, all with the same results. */
 eager_loop eager_sum_loop(int dtype);
@@ -103,6 +112,9 @@ typedef struct { double scale, bias; int64_t iscale, ibias; int bias_after_scale
 typedef void (*eager_rows)(const void *a, const void *b, void *out, intptr_t rows, intptr_t n);
 enum eager_row_kernel { EAGER_SOFTMAX, EAGER_LOG_SOFTMAX, EAGER_SOFTMAX_GRAD, EAGER_LOG_SOFTMAX_GRAD, EAGER_ROW_KERNELS };
 eager_rows eager_row_loop(int kernel, int dtype);
+
+/* Row r of the result: n times element r of a, without gaps (short_rows.c). NULL: not for elements of this size, or rows of that length. */
+eager_rows eager_repeat_loop(intptr_t size, intptr_t n);
 
 /* Element b[r] of row r of a; or, `put`, zeros with a[r] there. b: int64. NULL: no loop for this dtype. */
 eager_rows eager_pick_loop(int put, int dtype);

@@ -1,4 +1,4 @@
-/* + - * / of float32 and float64 on results too large for the caches, stored past them.
+/* + - * /, copies, -x, |x|, squares and square roots of float32 and float64 on results too large for the caches, stored past them.
  *
  * An ordinary store first reads the line that it writes: a third of the traffic of an addition, and it drives out what was cached. The
  * price is that whoever reads the result finds none of it in a cache; where operands and result do not fit there anyway it is nothing
@@ -9,7 +9,11 @@
 #include <immintrin.h>
 #include <stdio.h>
 
+#if defined(__clang__)
 #define AVX2 __attribute__((target("avx2")))
+#else
+#define AVX2 __attribute__((target("avx2"), optimize("O2"))) /* -O3 would make much of the few elements before and after the vectors */
+#endif
 #define FEW 64
 #define CACHE (32 << 20) /* if the system does not say */
 
@@ -24,10 +28,16 @@
 #define SPREAD_float _mm256_set1_ps
 #define SPREAD_double _mm256_set1_pd
 
-/* One element a time up to a whole vector of the output, and after the last; `a` and `b` move by 1 or stand still. */
+/* One element a time up to a whole line of the output, and after the last; `a` and `b` move by 1 or stand still. The two vectors of a line are
+ * stored one right after the other: with loads between them the line may leave in halves (measured: a quarter slower). */
+#define LINE 64
 #define CALCULATE(T, OP, A, B, a_moves, b_moves) { \
-        for (; i < count && (uintptr_t)(out + i) % 32; i++) out[i] = a[i * a_moves] OP b[i * b_moves]; \
-        for (; i + lanes <= count; i += lanes) STORE_##T(out + i, A##_##T(a, i) OP B##_##T(b, i)); \
+        for (; i < count && (uintptr_t)(out + i) % LINE; i++) out[i] = a[i * a_moves] OP b[i * b_moves]; \
+        for (; i + 2 * lanes <= count; i += 2 * lanes) { \
+            const VECTOR_##T first = A##_##T(a, i) OP B##_##T(b, i), second = A##_##T(a, i + lanes) OP B##_##T(b, i + lanes); \
+            STORE_##T(out + i, first); \
+            STORE_##T(out + i + lanes, second); \
+        } \
         for (; i < count; i++) out[i] = a[i * a_moves] OP b[i * b_moves]; \
     }
 /* The fence: other threads that are told the work is done must see it. */
@@ -57,6 +67,52 @@
 LOOPS(float)
 LOOPS(double)
 
+/* Of one operand; both without gaps: whoever chooses them sees to it (splitting.pyx). */
+#define UNARY(NAME, T, EACH_ONE, VECTOR) \
+    AVX2 static void NAME##_##T(char **args, const intptr_t *n, const intptr_t *steps, void *data) \
+    { \
+        enum { lanes = 32 / sizeof(T) }; \
+        const intptr_t count = *n; \
+        const T *a = (const T *)args[0]; \
+        T *out = (T *)args[1]; \
+        intptr_t i = 0; \
+        (void)steps; \
+        (void)data; \
+        for (; i < count && (uintptr_t)(out + i) % LINE; i++) { const T x = a[i]; out[i] = EACH_ONE; } \
+        for (; i + 2 * lanes <= count; i += 2 * lanes) { \
+            VECTOR_##T x = EACH_##T(a, i), first; \
+            first = VECTOR; \
+            x = EACH_##T(a, i + lanes); \
+            x = VECTOR; \
+            STORE_##T(out + i, first); \
+            STORE_##T(out + i + lanes, x); \
+        } \
+        for (; i < count; i++) { const T x = a[i]; out[i] = EACH_ONE; } \
+        _mm_sfence(); \
+    }
+UNARY(copy, float, x, x)
+UNARY(copy, double, x, x)
+UNARY(negative, float, -x, _mm256_xor_ps(x, _mm256_set1_ps(-0.0f)))
+UNARY(negative, double, -x, _mm256_xor_pd(x, _mm256_set1_pd(-0.0)))
+UNARY(absolute, float, __builtin_fabsf(x), _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x))
+UNARY(absolute, double, __builtin_fabs(x), _mm256_andnot_pd(_mm256_set1_pd(-0.0), x))
+UNARY(square, float, x * x, x * x)
+UNARY(square, double, x * x, x * x)
+UNARY(root, float, __builtin_sqrtf(x), _mm256_sqrt_ps(x))
+UNARY(root, double, __builtin_sqrt(x), _mm256_sqrt_pd(x))
+
+eager_loop eager_streaming_unary(int operation, int dtype)
+{
+    static const eager_loop loops[EAGER_STREAM_UNARY][2] = {
+        [EAGER_STREAM_COPY] = { copy_float, copy_double }, [EAGER_STREAM_NEGATIVE] = { negative_float, negative_double },
+        [EAGER_STREAM_ABSOLUTE] = { absolute_float, absolute_double }, [EAGER_STREAM_SQUARE] = { square_float, square_double },
+        [EAGER_STREAM_SQRT] = { root_float, root_double },
+    };
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2")) return NULL;
+    return dtype == EAGER_FLOAT32 ? loops[operation][0] : dtype == EAGER_FLOAT64 ? loops[operation][1] : NULL;
+}
+
 eager_loop eager_streaming_loop(int operation, int dtype)
 {
     static const eager_loop loops[EAGER_FRONT_LOOPS][2] = {
@@ -82,6 +138,13 @@ intptr_t eager_last_cache(void)
 }
 #else
 eager_loop eager_streaming_loop(int operation, int dtype)
+{
+    (void)operation;
+    (void)dtype;
+    return NULL;
+}
+
+eager_loop eager_streaming_unary(int operation, int dtype)
 {
     (void)operation;
     (void)dtype;
