@@ -19,6 +19,7 @@ from eager_core.gradient_flag cimport check_flag, set_requires_grad, set_stop_gr
 from eager_core.item_access cimport get_item, set_item
 from eager_core.layout cimport contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.lending cimport lent_array
+from eager_core.masked import refuse_masked
 from eager_core.parser cimport constant_of
 from eager_core.storage cimport BUMPED, allocate, bump_all
 from eager_core.tensor cimport alias, as_array, is_tensor, register_tensor_type, type_name, wants_grad
@@ -58,7 +59,10 @@ cdef class Tensor(TensorBase):
         if self.layout.numel or self.root is not None or not is_leaf(self) or self.accumulator is not None:
             raise RuntimeError("(PermissionDenied) this tensor is initialised already; use set_value() or copy_() to change its elements")
         if data is not None:
-            made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)
+            if is_tensor(data):
+                made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype)
+            else:
+                made = constant_of(data, "Tensor(): argument 'data'")
             if made is None:
                 invalid_type(f"Tensor(): cannot make a tensor of {type_name(data)}")
         check_flag(stop_gradient, self.dtype if made is None else made.dtype)
@@ -437,7 +441,7 @@ cdef class Tensor(TensorBase):
         cdef bint before
         if not is_tensor(value) and not isinstance(value, np.ndarray):
             invalid_type(f"set_value() takes a numpy.ndarray or a Tensor, but got {type_name(value)}")
-        source = <TensorBase>value if is_tensor(value) else constant_of(value)
+        source = <TensorBase>value if is_tensor(value) else constant_of(value, "set_value(): argument 'value'")
         if source is None or source.dtype != self.dtype:
             invalid_argument(f"set_value(): dtype not match, the tensor has {DTYPES[self.dtype].name.decode()}, the value {value.dtype}")
         if not same_shape(source.layout, self.layout):
@@ -466,6 +470,8 @@ cdef class Tensor(TensorBase):
         return map(self.__getitem__, range(self.layout.dims[0]))
 
     def __contains__(self, value):
+        if isinstance(value, np.ndarray):
+            refuse_masked(value, "the value to look for")
         return bool((as_array(self, False) == (as_array(<TensorBase>value, False) if is_tensor(value) else value)).any())
 
     def __bool__(self):

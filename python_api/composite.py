@@ -12,6 +12,8 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from eager_core import Tensor, attach_methods
+from eager_core.masked import refuse_masked
+from python_api.creation import to_tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -53,7 +55,37 @@ def tensors(x: Any, name: str, caller: str) -> list[Tensor]:
     return list(x)
 
 
+def tensor_of(x: Any, name: str, caller: str) -> Tensor:
+    """The tensor, or one made of an array, a number or lists of these, as `to_tensor` makes it."""
+    return x if isinstance(x, Tensor) else _read(to_tensor, x, name, caller)
+
+
+def array_of(x: Any, name: str, caller: str, dtype: Any = None) -> np.ndarray[Any, np.dtype[Any]]:
+    """The values of a tensor, an array, a number or lists of these, in NumPy's dtype or the one wanted."""
+    if isinstance(x, Tensor):
+        x = x.numpy()
+    found: np.ndarray[Any, np.dtype[Any]] = _read(np.asarray, x, name, caller)
+    if found.dtype.kind not in "biufc":
+        raise TypeError(_no_numbers(x, name, caller))
+    return found if dtype is None else found.astype(dtype, copy=False)
+
+
+def _read(make: Callable[[Any], Any], x: Any, name: str, caller: str) -> Any:
+    refuse_masked(x, f"{caller}(): argument '{name}'")
+    try:
+        return make(x)
+    except TypeError as error:
+        raise TypeError(_no_numbers(x, name, caller)) from error
+
+
+def _no_numbers(x: Any, name: str, caller: str) -> str:
+    kind = f"numpy.ndarray of dtype {x.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
+    return f"(InvalidType) {caller}(): argument '{name}' must be Tensor, number, numpy.ndarray or list of numbers, but got {kind}"
+
+
 def integer(value: Any, name: str, caller: str) -> int:
+    if isinstance(value, np.ndarray):
+        refuse_masked(value, f"{caller}(): {name}")
     try:
         if not isinstance(value, bool):
             return operator.index(value.item() if isinstance(value, Tensor | np.ndarray) and value.size == 1 else value)
@@ -65,7 +97,7 @@ def integer(value: Any, name: str, caller: str) -> int:
 def integers(value: Any, name: str, caller: str) -> list[int]:
     """One integer stands for a list of it."""
     if isinstance(value, Tensor | np.ndarray):
-        value = np.asarray(value.numpy() if isinstance(value, Tensor) else value).reshape(-1).tolist()
+        value = array_of(value, name, caller).reshape(-1).tolist()
     return [integer(v, name, caller) for v in (value if isinstance(value, list | tuple) else (value,))]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from eager_core import Tensor, tensor_from_array
 from eager_core.array_kernels import random as _random_kernels
 from eager_core.construction import filled_tensor, uninitialized_tensor
+from eager_core.masked import is_masked_type, refuse_masked
 from python_api import dtypes
 from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
 
@@ -42,7 +43,7 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     Parameters
     ----------
     data : Tensor, numpy.ndarray, number, or nested list or tuple of these
-        Anything else that is a sequence or buffer of numbers for NumPy is accepted, too.
+        Anything else that is a sequence or buffer of numbers for NumPy is accepted, too; masked arrays are not.
     dtype : numpy.dtype, str or type, optional
         When absent: an ndarray, NumPy scalar or Tensor keeps its own. Python ints give int64, bools bool, floats the default dtype (see
         `set_default_dtype`), complex numbers complex64, or complex128 if the default is float64. A list takes the dtype of its highest
@@ -59,7 +60,7 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     Raises
     ------
     TypeError
-        `data` is not numeric (str, None, dict, object, ...), or a dtype is not supported (float16, ...), or complex data are to be real.
+        `data` is not numeric (str, None, dict, object, ...) or a masked array, or a dtype is not supported (float16, ...), or complex data are to be real.
     ValueError
         A list is ragged; a Python int does not fit the dtype; `place` is another device; ``stop_gradient=False`` for integers or bools.
     """
@@ -70,6 +71,7 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     if isinstance(data, Tensor):
         array = _array_of(data)
     elif isinstance(data, np.ndarray | np.generic):
+        refuse_masked(data, "to_tensor(): argument 'data'")
         array = np.asarray(data)
     else:
         return _wrap(_from_python(data, wanted), bool(stop_gradient))
@@ -680,6 +682,7 @@ def _layout_of(x: Tensor, dtype: DTypeLike, caller: str) -> tuple[tuple[int, ...
 def _number(value: Any, name: str, caller: str) -> bool | int | float | complex:
     """Return a Python number from a number, NumPy scalar, or one-element Tensor or ndarray."""
     if isinstance(value, Tensor | np.ndarray):
+        refuse_masked(value, f"{caller}(): {name}")
         if value.size != 1:
             raise ValueError(f"(InvalidArgument) {caller}(): {name} must have one element, but its shape is {list(value.shape)}")
         check_constant(value, name, caller)
@@ -717,6 +720,7 @@ def _length(value: Any, name: str, caller: str) -> int:
 def _shape_of(shape: ShapeLike, caller: str) -> tuple[int, ...]:
     """Return the lengths of axes from an int, a list or tuple, or a Tensor or ndarray of integers."""
     if isinstance(shape, Tensor | np.ndarray):
+        refuse_masked(shape, f"{caller}(): shape")
         if shape.dtype.kind not in "ui" or shape.ndim > 1:
             raise TypeError(
                 f"(InvalidType) {caller}(): shape must be a Tensor of integers with at most one axis, "
@@ -730,6 +734,7 @@ def _shape_of(shape: ShapeLike, caller: str) -> tuple[int, ...]:
             lengths.append(value)
             continue
         if isinstance(value, Tensor | np.ndarray) and value.size == 1:
+            refuse_masked(value, f"{caller}(): shape")
             value = value.item()
         try:
             if isinstance(value, bool | np.bool_):
@@ -783,6 +788,8 @@ def _from_python(data: Any, wanted: DType | None) -> Array:
     """Return the array of a Python number, a nested list, or anything else that NumPy can read."""
     kinds = _leaf_types(data)
     tensor_inside = any(issubclass(kind, Tensor) for kind in kinds)
+    if any(map(is_masked_type, kinds)):
+        refuse_masked(data, "to_tensor(): argument 'data'")
     for kind in kinds:
         if not issubclass(kind, bool | int | float | complex | np.ndarray | np.generic | Tensor) and not _readable(kind):
             _refuse(kind, nested=isinstance(data, list | tuple))

@@ -33,7 +33,7 @@ from eager_core import (
 from eager_core.array_kernels import linalg as kernels
 from eager_core.gradient_helpers import OPS
 from eager_core.gradient_helpers.linalg import adjoint, diagonal_of, rows, transposed, triangle
-from python_api.composite import composite
+from python_api.composite import array_of, composite
 from python_api.framework import check_constant
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -275,15 +275,12 @@ def matrix_rank(x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any =
     else:
         values = np.linalg.svd(array, compute_uv=False)
 
-    def number(t: Any) -> Any:
-        return np.asarray(t.numpy() if isinstance(t, Tensor) else t)
-
     if tol is not None:
-        bound = number(tol)
+        bound = array_of(tol, "tol", "matrix_rank")
     else:
         default = np.finfo(array.dtype).eps * max(array.shape[-2:]) if rtol is None and atol is None else 0.0
-        relative = number(default if rtol is None else rtol) * values.max(axis=-1, initial=0.0)
-        bound = np.maximum(number(0.0 if atol is None else atol), relative)
+        relative = array_of(default if rtol is None else rtol, "rtol", "matrix_rank") * values.max(axis=-1, initial=0.0)
+        bound = np.maximum(array_of(0.0 if atol is None else atol, "atol", "matrix_rank"), relative)
     return _constant(np.asarray((values > bound[..., None]).sum(axis=-1), np.int64))
 
 

@@ -14,7 +14,7 @@ from eager_core import pow as _pow
 from eager_core import stack as _stack
 from eager_core import where as _where
 from eager_core.gradient_helpers import OPS
-from python_api.composite import axes_of, axis_of, composite, integer, integers, part, tensor, tensors
+from python_api.composite import array_of, axes_of, axis_of, composite, integer, integers, part, tensor, tensor_of, tensors
 
 _slice = slice
 
@@ -138,7 +138,7 @@ def _at_least(count: int, caller: str, inputs: tuple[Any, ...]) -> Any:
         inputs = tuple(inputs[0])
     made = []
     for given in inputs:
-        x = given if isinstance(given, Tensor) else tensor_from_array(np.asarray(given))
+        x = tensor_of(given, "inputs", caller)
         if x.ndim < count:
             # As in NumPy: a vector lies along the middle one of 3 axes, a matrix along the first two.
             lengths = {0: [1] * count, 1: [1, *x.shape, 1][:count], 2: [*x.shape, 1]}[x.ndim]
@@ -444,7 +444,7 @@ def rot90(x: Tensor, k: int = 1, axes: Any = (0, 1), name: Name = None) -> Tenso
 @composite
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Put the last axis on a diagonal of two new axes, zeros elsewhere."""
-    x = input if isinstance(input, Tensor) else tensor_from_array(np.asarray(input))
+    x = tensor_of(input, "input", "diag_embed")
     _need(x, 1, "diag_embed")
     first, second = axis_of(dim1, x.ndim + 1, "diag_embed", "dim1"), axis_of(dim2, x.ndim + 1, "diag_embed", "dim2")
     if first == second:
@@ -465,10 +465,10 @@ def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: Name = None
         return x.diagonal(offset).clone()
     if x.ndim != 1:
         raise ValueError(f"(InvalidArgument) diag(): x must have 1 or 2 axes, but the shape is {x.shape}")
+    padding = array_of(padding_value, "padding_value", "diag")
     made = diag_embed(x, offset)
-    if padding_value == 0:
+    if not padding.any():
         return made
-    padding = np.asarray(padding_value)
     if not np.can_cast(padding.dtype, x.dtype, "same_kind") and padding != padding.astype(x.dtype):
         raise TypeError(f"(InvalidType) diag(): padding_value {padding_value} cannot be stored in a tensor of dtype {x.dtype}")
     return _where(tensor_from_array(np.eye(made.shape[0], k=offset, dtype=np.bool_)), made, tensor_from_array(padding.astype(x.dtype)))

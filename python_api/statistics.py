@@ -16,7 +16,7 @@ from eager_core import sort as _sort
 from eager_core import stack as _stack
 from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
-from python_api.composite import axes_of, axis_of, composite, integer, part, tensor
+from python_api.composite import array_of, axes_of, axis_of, composite, integer, part, tensor
 from python_api.framework import as_dtype, check_constant
 
 __all__ = [
@@ -94,7 +94,7 @@ def _floating(x: Tensor) -> Tensor:
 def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, mode: str, caller: str, skip_nan: bool) -> Tensor:
     rows, axes = _rows(_floating(x), axis, caller)
     check_constant(q, "q", caller)
-    points = np.asarray(q.numpy() if isinstance(q, Tensor) else q, np.float64)
+    points = array_of(q, "q", caller, np.float64)
     if points.ndim > 1 or not points.size or (points < 0).any() or (points > 1).any():
         raise ValueError(f"(InvalidArgument) {caller}(): q must be numbers from 0 to 1, but got {q}")
     if mode not in ("linear", "lower", "higher", "midpoint", "nearest"):
@@ -296,7 +296,10 @@ def histogramdd(x: Tensor, bins: Any = 10, ranges: Any = None, density: bool = F
     """Return how many rows fall into each cell of a grid, and the bounds of the cells along each axis."""
     points = tensor(x, "x", "histogramdd").numpy().reshape(-1, x.shape[-1])
     if isinstance(bins, list | tuple):
-        bins = [b.numpy() if isinstance(b, Tensor) else integer(b, "bins", "histogramdd") for b in bins]
-    bounds = None if ranges is None else np.reshape(ranges, (-1, 2)).tolist()
+        bins = [array_of(b, "bins", "histogramdd") if isinstance(b, Tensor | np.ndarray) and b.ndim else integer(b, "bins", "histogramdd")
+                for b in bins]
+    else:
+        bins = integer(bins, "bins", "histogramdd")
+    bounds: Any = None if ranges is None else array_of(ranges, "ranges", "histogramdd").reshape(-1, 2).tolist()
     counts, edges = np.histogramdd(points, bins, bounds, density, None if weights is None else weights.numpy().reshape(-1))
     return tensor_from_array(counts.astype(x.dtype)), [tensor_from_array(e.astype(x.dtype)) for e in edges]
