@@ -60,7 +60,8 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     Raises
     ------
     TypeError
-        `data` is not numeric (str, None, dict, object, ...) or a masked array, or a dtype is not supported (float16, ...), or complex data are to be real.
+        `data` is not numeric (str, None, dict, object, ...) or a masked array, or a dtype is not
+        supported (float16, ...), or complex data are to be real.
     ValueError
         A list is ragged; a Python int does not fit the dtype; `place` is another device; ``stop_gradient=False`` for integers or bools.
     """
@@ -102,7 +103,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     if output is None:
         return x.clone() if isinstance(x, Tensor) else to_tensor(x)
     if not isinstance(output, Tensor):
-        raise TypeError(f"(InvalidType) assign(): output must be Tensor or None, but got {type(output).__name__}")
+        raise TypeError(f"(InvalidType) assign(): argument 'output' must be Tensor or None, but got {type(output).__name__}")
     return output.copy_(x if isinstance(x, Tensor) else to_tensor(x, dtype=output.dtype))
 
 
