@@ -16,6 +16,7 @@ from eager_core import sort as _sort
 from eager_core import stack as _stack
 from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
+from eager_core.gradient_helpers.manipulation import sum_to
 from python_api.composite import array_of, axes_of, axis_of, composite, integer, part
 from python_api.framework import as_dtype, check_constant
 
@@ -286,8 +287,8 @@ def reduce_as(x: Tensor, target: Tensor, name: Name = None) -> Tensor:
     extra = x.ndim - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, x.shape[extra:], strict=True)):
         raise ValueError(f"(InvalidArgument) reduce_as(): the shape {shape} does not broadcast to {x.shape}")
-    axes = [a for a in range(x.ndim) if a < extra or (shape[a - extra] == 1 and x.shape[a] != 1)]
-    return (x.sum(axis=axes, keepdim=True) if axes else x.clone()).reshape(shape)
+    made = sum_to(x, tuple(shape))
+    return x.clone() if made is x else made
 
 
 @composite(constant=True)

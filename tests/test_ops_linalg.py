@@ -536,7 +536,7 @@ def test_methods_are_the_functions():
                matrix_transpose mm multi_dot mv norm ormqr outer polar qr tensordot trace vecdot vector_norm"""
     for name in names.split():
         function = getattr(linalg, name)
-        assert getattr(paddle.Tensor, name) in (function, getattr(function, "__wrapped__", None))    # as a method of one tensor, without the check of it
+        assert getattr(paddle.Tensor, name) in (function, getattr(function, "__wrapped__", None))      # bare, if it takes one tensor
 
 
 @pytest.mark.parametrize("name", linalg.__all__)
