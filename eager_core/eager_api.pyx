@@ -27,6 +27,9 @@ from eager_core.tracer cimport contiguous_copy
 from eager_core.watched_call cimport note_tensor
 
 
+cdef object _reader = None
+
+
 cdef class Tensor(TensorBase):
     """A dense CPU tensor that records the operations made on it.
 
@@ -36,7 +39,8 @@ cdef class Tensor(TensorBase):
     Parameters
     ----------
     data : array_like or Tensor, optional
-        Without it, an empty float32 tensor of shape [0].
+        Read as ``to_tensor`` does: floats in lists become the default dtype, arrays keep their own. Without it, an empty float32 tensor of
+        shape [0].
     stop_gradient : bool
         False: a leaf whose gradient ``backward`` accumulates in ``grad``.
     name : str
@@ -61,8 +65,10 @@ cdef class Tensor(TensorBase):
         if data is not None:
             if is_tensor(data):
                 made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype)
-            else:
+            elif isinstance(data, (np.ndarray, np.generic)) or _reader is None:
                 made = constant_of(data, "Tensor(): argument 'data'")
+            else:
+                made = constant_of(_reader(data), "")
             if made is None:
                 invalid_type(f"Tensor(): cannot make a tensor of {type_name(data)}")
         check_flag(stop_gradient, self.dtype if made is None else made.dtype)
@@ -652,6 +658,12 @@ def _rebuild(cls, array, stop_gradient, name):
 
 register_tensor_type(Tensor)
 add_methods(<PyTypeObject *>Tensor)
+
+
+def register_reader(reader):
+    """Let ``Tensor(data)`` read Python numbers and lists with this function, which returns an array: python_api knows the default dtype."""
+    global _reader
+    _reader = reader
 
 
 def attach_methods(dict functions):

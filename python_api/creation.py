@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import operator
 import threading
@@ -14,6 +15,7 @@ import numpy as np
 from eager_core import Tensor, tensor_from_array
 from eager_core.array_kernels import random as _random_kernels
 from eager_core.construction import filled_tensor, uninitialized_tensor
+from eager_core.eager_api import register_reader
 from eager_core.masked import is_masked_type, refuse_masked
 from python_api import dtypes
 from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
@@ -75,7 +77,7 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
         refuse_masked(data, "to_tensor(): argument 'data'")
         array = np.asarray(data)
     else:
-        return _wrap(_from_python(data, wanted), bool(stop_gradient))
+        return _wrap(_from_python(data, wanted, "to_tensor"), bool(stop_gradient))
     return _wrap(_cast(array, wanted, "to_tensor"), bool(stop_gradient))
 
 
@@ -785,23 +787,23 @@ def _cast(array: Array, wanted: DType | None, caller: str) -> Array:
         return array.astype(wanted, copy=False)
 
 
-def _from_python(data: Any, wanted: DType | None) -> Array:
+def _from_python(data: Any, wanted: DType | None, caller: str) -> Array:
     """Return the array of a Python number, a nested list, or anything else that NumPy can read."""
-    kinds = _leaf_types(data)
+    kinds = _leaf_types(data, caller)
     tensor_inside = any(issubclass(kind, Tensor) for kind in kinds)
     if any(map(is_masked_type, kinds)):
-        refuse_masked(data, "to_tensor(): argument 'data'")
+        refuse_masked(data, f"{caller}(): argument 'data'")
     for kind in kinds:
         if not issubclass(kind, bool | int | float | complex | np.ndarray | np.generic | Tensor) and not _readable(kind):
-            _refuse(kind, nested=isinstance(data, list | tuple))
+            _refuse(kind, isinstance(data, list | tuple), caller)
     source = _without_tensors(data) if tensor_inside else data
     try:
         array = np.asarray(source)
     except ValueError as error:
         raise ValueError(
-            f"(InvalidArgument) to_tensor(): the nested lists are ragged, their lengths must agree on every axis ({error})") from None
+            f"(InvalidArgument) {caller}(): the nested lists are ragged, their lengths must agree on every axis ({error})") from None
     except (TypeError, OverflowError) as error:
-        raise TypeError(f"(InvalidType) to_tensor(): data of type {type(data).__name__} cannot be read: {error}") from None
+        raise TypeError(f"(InvalidType) {caller}(): data of type {type(data).__name__} cannot be read: {error}") from None
     if kinds and all(issubclass(kind, int) for kind in kinds):
         # NumPy goes beyond int64 without a word, to uint64, float64 or object, and wraps what it converts.
         target = dtypes.int64 if wanted is None else wanted
@@ -809,8 +811,8 @@ def _from_python(data: Any, wanted: DType | None) -> Array:
             try:
                 array = np.asarray(source, dtype=target)
             except OverflowError:
-                raise ValueError(f"(InvalidArgument) to_tensor(): a Python int does not fit {target.name}") from None
-    return _cast(array, _default_for(array.dtype, data, tensor_inside) if wanted is None else wanted, "to_tensor")
+                raise ValueError(f"(InvalidArgument) {caller}(): a Python int does not fit {target.name}") from None
+    return _cast(array, _default_for(array.dtype, data, tensor_inside) if wanted is None else wanted, caller)
 
 
 def _default_for(dtype: DType, data: Any, tensor_inside: bool) -> DType | None:
@@ -851,19 +853,19 @@ def _dtype_among_tensors(data: Any) -> DType:
     return result
 
 
-def _leaf_types(data: Any, depth: int = 0) -> set[type]:
+def _leaf_types(data: Any, caller: str, depth: int = 0) -> set[type]:
     """Collect the types of the elements of nested lists and tuples; goes over them at C speed."""
     if not isinstance(data, list | tuple):
         return {type(data)}
     if depth > _MAX_NESTING:
-        raise ValueError(f"(InvalidArgument) to_tensor(): lists are nested more than {_MAX_NESTING} deep")
+        raise ValueError(f"(InvalidArgument) {caller}(): lists are nested more than {_MAX_NESTING} deep")
     types = set(map(type, data))
     lists = {each for each in types if issubclass(each, list | tuple)}
     if lists:
         types -= lists
         for item in data:
             if type(item) in lists:
-                types |= _leaf_types(item, depth + 1)
+                types |= _leaf_types(item, caller, depth + 1)
     return types
 
 
@@ -884,8 +886,11 @@ def _readable(kind: type) -> bool:
     return hasattr(kind, "__array__") or hasattr(kind, "__array_interface__")
 
 
-def _refuse(kind: type, nested: bool) -> NoReturn:
+def _refuse(kind: type, nested: bool, caller: str) -> NoReturn:
     where = "a list that contains " if nested else ""
     raise TypeError(
-        f"(InvalidType) to_tensor(): can't construct a Tensor from {where}{kind.__name__}: "
+        f"(InvalidType) {caller}(): can't construct a Tensor from {where}{kind.__name__}: "
         f"data must be a number, list, tuple, numpy.ndarray or Tensor of {dtypes.NAMES}")
+
+
+register_reader(functools.partial(_from_python, wanted=None, caller="Tensor"))
