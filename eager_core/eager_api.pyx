@@ -331,6 +331,23 @@ cdef class Tensor(TensorBase):
         return as_array(self, False).copy()
 
     def __array__(self, dtype=None, copy=None):
+        """Return a writable NumPy copy: what ``numpy.asarray`` and ``numpy.array`` call.
+
+        Parameters
+        ----------
+        dtype : numpy.dtype, optional
+        copy : bool, optional
+            Without effect if True: it is a copy anyway.
+
+        Returns
+        -------
+        numpy.ndarray, shape of the tensor
+
+        Raises
+        ------
+        ValueError
+            ``copy=False``: nobody could count the writes. ``readonly_array()`` and ``writable_array()`` share memory.
+        """
         if copy is False:
             raise ValueError("(InvalidArgument) a tensor gives NumPy a copy only: writes to shared memory could not be counted")
         array = as_array(self, False)
@@ -343,6 +360,10 @@ cdef class Tensor(TensorBase):
         -------
         numpy.ndarray, shape and dtype of the tensor
             Read-only for good. It keeps the memory alive, not the tensor.
+
+        Notes
+        -----
+        Allowed for every tensor, whatever its history, and never refused: who can only read moves no version, and costs backward no copy.
         """
         return as_array(self, False)
 
@@ -376,11 +397,13 @@ cdef class Tensor(TensorBase):
         Parameters
         ----------
         stream : None
+            The CPU has no streams.
         max_version : tuple of two ints, optional
             The newest version of the protocol that the consumer knows; without it, or below (1, 0), the capsule is of the unversioned form.
         dl_device : tuple of two ints, optional
-            (1, 0), the CPU.
+            Where the consumer wants it: (1, 0), the CPU.
         copy : bool, optional
+            False: over this tensor's memory. True or None: a copy.
 
         Returns
         -------
@@ -390,13 +413,15 @@ cdef class Tensor(TensorBase):
         Raises
         ------
         TypeError
-            ``max_version`` or ``copy`` is of another type.
+            ``max_version``, ``dl_device`` or ``copy`` is of another type.
         ValueError
-            A stream is given; with ``copy=False``, what ``writable_array()`` refuses with it.
+            A stream is given. With ``copy=False``: a leaf that requires grad, outside of ``no_grad()``, or elements that share memory.
         RuntimeError
             With ``copy=False``: a tensor with a history, outside of ``no_grad()``.
         BufferError
-            Another device; with ``copy=False``, elements in reverse order.
+            Another device. With ``copy=False``: elements in reverse order.
+        MemoryError
+            There is none for the copy.
         """
         return make_capsule(self, stream, max_version, dl_device, copy)
 

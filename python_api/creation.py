@@ -81,6 +81,11 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     return _wrap(_cast(array, wanted, "to_tensor"), bool(stop_gradient))
 
 
+def copy_of_array(array: Array, caller: str) -> Tensor:
+    """Return a constant with an array's elements and dtype; the caller is named if the library does not have it."""
+    return _wrap(_cast(array, None, caller))
+
+
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
     """Copy `x`, into `output` if that is given.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eager_core import Tensor, tensor_over_array
 from eager_core.masked import refuse_masked
-from python_api.creation import to_tensor
+from python_api.creation import copy_of_array
 from python_api.framework import check_place
 
 __all__ = ["from_dlpack", "from_numpy", "to_dlpack"]
@@ -45,7 +45,7 @@ def from_numpy(array: np.ndarray[Any, np.dtype[Any]], copy: bool = True) -> Tens
         raise TypeError(f"(InvalidType) from_numpy(): a numpy.ndarray is needed, but got {type(array).__name__}")
     refuse_masked(array, "from_numpy(): argument 'array'")
     _check_flag(copy, "from_numpy")
-    return to_tensor(array) if copy else tensor_over_array(array, "from_numpy(copy=False)")
+    return copy_of_array(np.asarray(array), "from_numpy") if copy else tensor_over_array(array, "from_numpy(copy=False)")
 
 
 def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -84,7 +84,7 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
         array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)
     except RuntimeError as error:
         raise TypeError(f"(InvalidType) from_dlpack(): {error}") from error
-    return tensor_over_array(array, "from_dlpack(copy=False)") if copy is False else to_tensor(array)
+    return tensor_over_array(array, "from_dlpack(copy=False)") if copy is False else copy_of_array(array, "from_dlpack")
 
 
 def to_dlpack(x: Tensor) -> Any:
