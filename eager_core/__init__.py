@@ -1,5 +1,5 @@
 """The compiled core: tensors, the operator table's entry points (``eager_api_exp``, ...), and the backward engine."""
-from eager_core import vlog as _vlog
+from eager_core import flow_log as _flow_log
 from eager_core._generated import entry_points, functions
 from eager_core._generated.entry_points import *  # noqa: F403
 from eager_core._generated.functions import *  # noqa: F403
@@ -51,4 +51,4 @@ def get_core_ops_returns_info() -> dict[str, list[str]]:
     return core_ops_info()[2]
 
 
-_vlog.set_from_environment()
+_flow_log.set_from_environment()

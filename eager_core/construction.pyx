@@ -8,13 +8,17 @@ from eager_core.errors cimport invalid_argument
 from eager_core.gradient_flag cimport set_stop_gradient
 from eager_core.layout cimport MAX_ELEMENTS, contiguous_layout
 from eager_core.lending cimport borrow_array
+from eager_core.masked import refuse_masked
 from eager_core.tensor cimport TensorBase, copy_of_array, empty_tensor
 from eager_core.tracer cimport fill_with
 
 
 def tensor_from_array(array, stop_gradient=True, str name=""):
     """Copy a NumPy array of a supported dtype into a new leaf tensor."""
-    cdef TensorBase made = copy_of_array(np.asarray(array))
+    cdef TensorBase made
+    if type(array) is not cnp.ndarray:
+        refuse_masked(array, "tensor_from_array(): argument 'array'")
+    made = copy_of_array(np.asarray(array))
     made._name = name
     set_stop_gradient(made, stop_gradient)
     return made

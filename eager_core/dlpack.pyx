@@ -126,6 +126,8 @@ cdef object make_capsule(TensorBase t, object stream, object max_version, object
     cdef int i
     if stream is not None:
         invalid_argument("__dlpack__(): the CPU has no streams, stream must be None")
+    if dl_device is not None and not isinstance(dl_device, (tuple, list)):
+        invalid_type(f"__dlpack__(): dl_device must be None or a tuple of two ints, but got {type_name(dl_device)}")
     if dl_device is not None and tuple(dl_device) != (CPU, 0):
         raise BufferError(f"(InvalidArgument) __dlpack__(): the memory is the CPU's, (1, 0); it cannot be given on device {dl_device}")
     if copy is not None and type(copy) is not bool:

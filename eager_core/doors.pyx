@@ -127,9 +127,9 @@ cdef object binary(int op, object left, object right, bint inplace):
 
 cdef object matrix_product(object left, object right):
     if not is_tensor(left):
-        left = constant_of(left) if isinstance(left, np.ndarray) else None
+        left = constant_of(left, "matmul(): argument 'x'") if isinstance(left, np.ndarray) else None
     if not is_tensor(right):
-        right = constant_of(right) if isinstance(right, np.ndarray) else None
+        right = constant_of(right, "matmul(): argument 'y'") if isinstance(right, np.ndarray) else None
     if left is None or right is None:
         return NotImplemented
     return call_matmul(<TensorBase>left, <TensorBase>right)

@@ -19,11 +19,15 @@ from eager_core.gradient_flag cimport check_flag, set_requires_grad, set_stop_gr
 from eager_core.item_access cimport get_item, set_item
 from eager_core.layout cimport contiguous_layout, same_shape, shape_list, shape_text
 from eager_core.lending cimport lent_array
+from eager_core.masked import refuse_masked
 from eager_core.parser cimport constant_of
 from eager_core.storage cimport BUMPED, allocate, bump_all
 from eager_core.tensor cimport alias, as_array, is_tensor, register_tensor_type, type_name, wants_grad
 from eager_core.tracer cimport contiguous_copy
 from eager_core.watched_call cimport note_tensor
+
+
+cdef object _reader = None
 
 
 cdef class Tensor(TensorBase):
@@ -35,7 +39,8 @@ cdef class Tensor(TensorBase):
     Parameters
     ----------
     data : array_like or Tensor, optional
-        Without it, an empty float32 tensor of shape [0].
+        Read as ``to_tensor`` does: floats in lists become the default dtype, arrays keep their own. Without it, an empty float32 tensor of
+        shape [0].
     stop_gradient : bool
         False: a leaf whose gradient ``backward`` accumulates in ``grad``.
     name : str
@@ -58,7 +63,12 @@ cdef class Tensor(TensorBase):
         if self.layout.numel or self.root is not None or not is_leaf(self) or self.accumulator is not None:
             raise RuntimeError("(PermissionDenied) this tensor is initialised already; use set_value() or copy_() to change its elements")
         if data is not None:
-            made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype) if is_tensor(data) else constant_of(data)
+            if is_tensor(data):
+                made = contiguous_copy(<TensorBase>data, (<TensorBase>data).dtype)
+            elif isinstance(data, (np.ndarray, np.generic)) or _reader is None:
+                made = constant_of(data, "Tensor(): argument 'data'")
+            else:
+                made = constant_of(_reader(data), "")
             if made is None:
                 invalid_type(f"Tensor(): cannot make a tensor of {type_name(data)}")
         check_flag(stop_gradient, self.dtype if made is None else made.dtype)
@@ -321,6 +331,23 @@ cdef class Tensor(TensorBase):
         return as_array(self, False).copy()
 
     def __array__(self, dtype=None, copy=None):
+        """Return a writable NumPy copy: what ``numpy.asarray`` and ``numpy.array`` call.
+
+        Parameters
+        ----------
+        dtype : numpy.dtype, optional
+        copy : bool, optional
+            Without effect if True: it is a copy anyway.
+
+        Returns
+        -------
+        numpy.ndarray, shape of the tensor
+
+        Raises
+        ------
+        ValueError
+            ``copy=False``: nobody could count the writes. ``readonly_array()`` and ``writable_array()`` share memory.
+        """
         if copy is False:
             raise ValueError("(InvalidArgument) a tensor gives NumPy a copy only: writes to shared memory could not be counted")
         array = as_array(self, False)
@@ -333,6 +360,10 @@ cdef class Tensor(TensorBase):
         -------
         numpy.ndarray, shape and dtype of the tensor
             Read-only for good. It keeps the memory alive, not the tensor.
+
+        Notes
+        -----
+        Allowed for every tensor, whatever its history, and never refused: who can only read moves no version, and costs backward no copy.
         """
         return as_array(self, False)
 
@@ -366,11 +397,13 @@ cdef class Tensor(TensorBase):
         Parameters
         ----------
         stream : None
+            The CPU has no streams.
         max_version : tuple of two ints, optional
             The newest version of the protocol that the consumer knows; without it, or below (1, 0), the capsule is of the unversioned form.
         dl_device : tuple of two ints, optional
-            (1, 0), the CPU.
+            Where the consumer wants it: (1, 0), the CPU.
         copy : bool, optional
+            False: over this tensor's memory. True or None: a copy.
 
         Returns
         -------
@@ -380,13 +413,15 @@ cdef class Tensor(TensorBase):
         Raises
         ------
         TypeError
-            ``max_version`` or ``copy`` is of another type.
+            ``max_version``, ``dl_device`` or ``copy`` is of another type.
         ValueError
-            A stream is given; with ``copy=False``, what ``writable_array()`` refuses with it.
+            A stream is given. With ``copy=False``: a leaf that requires grad, outside of ``no_grad()``, or elements that share memory.
         RuntimeError
             With ``copy=False``: a tensor with a history, outside of ``no_grad()``.
         BufferError
-            Another device; with ``copy=False``, elements in reverse order.
+            Another device. With ``copy=False``: elements in reverse order.
+        MemoryError
+            There is none for the copy.
         """
         return make_capsule(self, stream, max_version, dl_device, copy)
 
@@ -437,7 +472,7 @@ cdef class Tensor(TensorBase):
         cdef bint before
         if not is_tensor(value) and not isinstance(value, np.ndarray):
             invalid_type(f"set_value() takes a numpy.ndarray or a Tensor, but got {type_name(value)}")
-        source = <TensorBase>value if is_tensor(value) else constant_of(value)
+        source = <TensorBase>value if is_tensor(value) else constant_of(value, "set_value(): argument 'value'")
         if source is None or source.dtype != self.dtype:
             invalid_argument(f"set_value(): dtype not match, the tensor has {DTYPES[self.dtype].name.decode()}, the value {value.dtype}")
         if not same_shape(source.layout, self.layout):
@@ -466,6 +501,8 @@ cdef class Tensor(TensorBase):
         return map(self.__getitem__, range(self.layout.dims[0]))
 
     def __contains__(self, value):
+        if isinstance(value, np.ndarray):
+            refuse_masked(value, "the value to look for")
         return bool((as_array(self, False) == (as_array(<TensorBase>value, False) if is_tensor(value) else value)).any())
 
     def __bool__(self):
@@ -646,6 +683,12 @@ def _rebuild(cls, array, stop_gradient, name):
 
 register_tensor_type(Tensor)
 add_methods(<PyTypeObject *>Tensor)
+
+
+def register_reader(reader):
+    """Let ``Tensor(data)`` read Python numbers and lists with this function, which returns an array: python_api knows the default dtype."""
+    global _reader
+    _reader = reader
 
 
 def attach_methods(dict functions):

@@ -37,7 +37,7 @@ cdef int set_item(TensorBase x, object index, object value) except -1:
             if grad_enabled() and holds_history(value):
                 invalid_argument("a list of tensors that require grad cannot be assigned to elements of a Tensor: it would be read as "
                                  "constants. stack() them, or assign one by one")
-            constant = constant_of(value) if isinstance(value, (list, tuple)) else None
+            constant = constant_of(value, "setitem(): the value") if isinstance(value, (list, tuple)) else None
             if constant is None:
                 invalid_argument(f"a value of type {type_name(value)} cannot be assigned to elements of a Tensor")
             c.x[1] = keep(&c, constant)
@@ -56,6 +56,6 @@ cdef int _check_put(OpCall *c, TensorBase x) except -1:
         invalid_type(f"a value of {('dtype ' + DTYPES[(<TensorBase>c.x[1]).dtype].name.decode()) if c.scalar_at != 1 else 'this kind'} "
                      f"cannot be stored in a tensor of dtype {DTYPES[x.dtype].name.decode()}")
     if c.scalar_at == 1:
-        c.x[1] = keep(c, constant_of(np.asarray(number_of(c), dtype=numpy_dtype(x.dtype))))
+        c.x[1] = keep(c, constant_of(np.asarray(number_of(c), dtype=numpy_dtype(x.dtype)), ""))
         c.scalar_at = -1
     return 0

@@ -13,6 +13,7 @@ from eager_core.errors cimport invalid_argument, invalid_type, permission_denied
 from eager_core.eager_utils cimport check_inplace, forget_history
 from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport overlaps_itself
+from eager_core.masked import refuse_masked
 from eager_core.modes cimport modes_on
 from eager_core.provenance cimport note_write
 from eager_core.storage cimport OUTSIDE, bump_region
@@ -99,6 +100,7 @@ cdef TensorBase borrow_array(object array, str what):
     cdef TensorBase made
     if not isinstance(array, np.ndarray):
         invalid_type(f"{what}: a numpy.ndarray is needed, but got {type_name(array)}")
+    refuse_masked(array, f"{what}: argument 'array'")
     reasons = [reason for reason, holds in (
         ("it is read-only", not array.flags.writeable),
         ("its elements do not lie in C order without gaps", not array.flags.c_contiguous),

@@ -40,12 +40,15 @@ cdef object lines_here():
     return anomaly.origin() if watching() else None
 
 
-cdef int _account(int before, int after, bint watch) noexcept:
-    """A thread that ends inside a block stays counted: others look further in vain, no more."""
+cdef int _exchange(int *place, int value, bint watch) noexcept:
+    """Set a thread's value or a switch and count it; return the one before. A thread that ends inside a block stays counted: others look
+    further in vain, no more."""
     global modes_on, watch_on
-    modes_on += (after > 0) - (before > 0)
+    cdef int before = place[0], more = (value > 0) - (before > 0)
+    place[0] = value
+    modes_on += more
     if watch:
-        watch_on += (after > 0) - (before > 0)
+        watch_on += more
     return before
 
 
@@ -56,18 +59,12 @@ def is_preserving():
 
 def set_preserving(int value):
     """Set this thread's mode: 0, 1, or -1 to follow the process; return the one before."""
-    global eager_preserve
-    before = _account(eager_preserve, value, False)
-    eager_preserve = value
-    return before
+    return _exchange(&eager_preserve, value, False)
 
 
 def switch_preserving(int value):
     """Set the mode of all threads that are in no block; return the one before."""
-    global _preserve_switch
-    before = _account(_preserve_switch, value, False)
-    _preserve_switch = value
-    return before
+    return _exchange(&_preserve_switch, value, False)
 
 
 def anomaly_mode():
@@ -77,15 +74,9 @@ def anomaly_mode():
 
 def set_watching(int value):
     """Set this thread's anomaly mode: 0, 1, 2, or -1 to follow the process; return the one before."""
-    global eager_watch
-    before = _account(eager_watch, value, True)
-    eager_watch = value
-    return before
+    return _exchange(&eager_watch, value, True)
 
 
 def switch_watching(int value):
     """Set the anomaly mode of all threads that are in no block; return the one before."""
-    global _watch_switch
-    before = _account(_watch_switch, value, True)
-    _watch_switch = value
-    return before
+    return _exchange(&_watch_switch, value, True)

@@ -6,11 +6,13 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 
-from libc.string cimport strcmp
+cimport numpy as cnp
+from libc.string cimport strchr, strcmp
 
 from eager_core.dtypes cimport code_of, numpy_dtype
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.grad_mode cimport grad_enabled
+from eager_core.masked import refuse_masked
 from eager_core.op cimport (
     FAMILY_TERNARY, PARAM_AXES, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_INTS, PARAM_NUMBER, PARAM_OBJECT,
     PARAM_OPERAND, PARAM_OPTIONAL, PARAM_STR, PARAM_TENSOR, PARAM_TENSORS, SCALAR_BOOL, SCALAR_COMPLEX, SCALAR_FLOAT, SCALAR_INT,
@@ -29,13 +31,16 @@ cdef enum:
     MAX_PARAMS = 16
 
 
-cdef TensorBase constant_of(object value):
-    """A constant tensor with the values of an array-like, or None."""
-    if not isinstance(value, (np.ndarray, np.generic)):
-        value = np.array(value)
-    if value.dtype.kind not in "biufc":
+cdef TensorBase constant_of(object value, str what):
+    """A constant tensor with the values of an array-like, or None. `what` names it where an array is refused for its type."""
+    array = value if isinstance(value, (np.ndarray, np.generic)) else np.array(value)
+    if array.dtype.kind not in "biufc":
+        if isinstance(value, np.ndarray):
+            invalid_type(f"{what} must be an array of numbers, but has dtype {array.dtype}")
         return None
-    return copy_of_array(np.asarray(value))
+    if type(value) is not cnp.ndarray:
+        refuse_masked(value, what)
+    return copy_of_array(np.asarray(array))
 
 
 # ---- operands: tensors, numbers, arrays ------------------------------------------------------------------------------------------------
@@ -73,7 +78,7 @@ cdef int put_operand(OpCall *c, int slot, object value) except -1:
         c.x[slot] = <PyObject *>value
         return 1
     elif isinstance(value, (np.ndarray, np.generic)):
-        constant = constant_of(value)
+        constant = constant_of(value, "" if _sound(value) else _operand(c, slot))
         if constant is None:
             return 0
         c.x[slot] = keep(c, constant)
@@ -86,6 +91,21 @@ cdef int put_operand(OpCall *c, int slot, object value) except -1:
         return 1
     c.scalar_at = slot
     return 1
+
+
+cdef bint _sound(object value) noexcept:
+    """Whether `constant_of` will need no name for it: to make one costs as much as to copy a small array."""
+    if type(value) is cnp.ndarray:
+        return strchr("biufc", (<cnp.ndarray>value).descr.kind) != NULL
+    return not isinstance(value, cnp.ndarray)
+
+
+cdef str _operand(OpCall *c, int slot):
+    cdef int i
+    for i in range(c.row.n_params):
+        if c.row.params[i].kind == PARAM_OPERAND and c.row.params[i].slot == slot:
+            return f"{op_name(c)}(): {_where(c.row.params[i].name, i)}"
+    return f"{op_name(c)}(): the value"
 
 
 cdef int _resolve_ternary(OpCall *c) except -1:
@@ -214,6 +234,8 @@ cdef int _attribute(OpCall *c, const eager_param *p, object value, const char *n
     else:
         if kind == PARAM_AXES and value is None:
             return 0
+        if isinstance(value, cnp.ndarray) and type(value) is not cnp.ndarray:
+            refuse_masked(value, f"{op_name(c)}(): {_where(name, position)}")
         ints = _ints_of(value, &bad)
         if ints is not None:
             c.attrs[p.slot].o = keep(c, ints)

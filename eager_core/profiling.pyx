@@ -338,5 +338,5 @@ def stop_advice():
 
 
 def watch_log(bint on):
-    """Tell `vlog` of every operator, or no more."""
+    """Tell `flow_log` of every operator, or no more."""
     _watch(WATCH_LOG if on else 0, 0 if on else WATCH_LOG)

@@ -8,8 +8,11 @@ import numpy as np
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
+cimport numpy as cnp
+
 from eager_core.dtypes cimport numpy_dtype
 from eager_core.errors cimport invalid_argument
+from eager_core.masked import refuse_masked
 from eager_core.op cimport (
     FAMILY_ARRAY, FAMILY_BROADCAST, OpCall, PARAM_BOOL, PARAM_DTYPE, PARAM_FLOAT, PARAM_IGNORED, PARAM_INT, PARAM_NUMBER,
     PARAM_OBJECT, keep, op_name, register_rule,
@@ -42,12 +45,12 @@ cdef list _attributes(OpCall *c):
     cdef int i
     for i in range(c.row.n_params):
         if c.row.params[i].kind == PARAM_OBJECT and c.attrs[c.row.params[i].slot].o != NULL:
-            c.attrs[c.row.params[i].slot].o = keep(c, _frozen(<object>c.attrs[c.row.params[i].slot].o, 0))
+            c.attrs[c.row.params[i].slot].o = keep(c, _frozen(<object>c.attrs[c.row.params[i].slot].o, 0, c, i))
     return [_value(c, c.row.params[i].slot, c.row.params[i].kind) for i in range(c.row.n_params)
             if PARAM_FLOAT <= c.row.params[i].kind < PARAM_IGNORED]
 
 
-cdef object _frozen(object value, int depth):
+cdef object _frozen(object value, int depth, OpCall *c, int i):
     """What the caller may change later becomes a copy, at any depth: backward must use it as it was. Tensors become arrays, and so does
     whatever NumPy would read its elements from."""
     if value is None or value is Ellipsis or isinstance(value, (int, float, complex, str, slice, np.generic)):
@@ -57,8 +60,10 @@ cdef object _frozen(object value, int depth):
     if isinstance(value, (list, tuple)):
         if depth == MOST_NESTED:
             invalid_argument(f"an argument is nested more than {MOST_NESTED} deep")
-        items = [_frozen(item, depth + 1) for item in value]
+        items = [_frozen(item, depth + 1, c, i) for item in value]
         return items if isinstance(value, list) else tuple(items)
+    if type(value) is not cnp.ndarray:
+        refuse_masked(value, f"{op_name(c)}(): argument '{c.row.params[i].name.decode()}'")
     array = np.array(value)
     return array if array.dtype.kind in "biufc" else value
 

@@ -6,8 +6,8 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from eager_core.dtypes cimport (
-    DTYPES, EAGER_BOOL, EAGER_COMPLEX64, EAGER_COMPLEX128, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT16, EAGER_INT32, EAGER_INT64, EAGER_UINT8,
-    EAGER_UINT16, EAGER_UINT32, EAGER_UINT64, KIND_INT, PROMOTE,
+    DTYPES, EAGER_BOOL, EAGER_COMPLEX128, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, EAGER_INT16, EAGER_INT32, EAGER_INT64,
+    EAGER_UINT16, EAGER_UINT32, EAGER_UINT64, EAGER_UINT8, KIND_COMPLEX, KIND_INT, PROMOTE,
 )
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.kernel_tables cimport Loop, ufunc_loop
@@ -33,7 +33,8 @@ cdef Kernel find_kernel(OpCall *c, int dtype) noexcept:
 
 
 cdef int no_loop(OpCall *c, int dtype) except -1:
-    invalid_type(f"{op_name(c)}() does not support dtype {DTYPES[dtype].name.decode()}")
+    remedy = ". It takes real numbers only" if DTYPES[dtype].kind == KIND_COMPLEX else ""
+    invalid_type(f"{op_name(c)}() does not support dtype {DTYPES[dtype].name.decode()}{remedy}")
 
 
 cdef TensorBase target_of(OpCall *c):

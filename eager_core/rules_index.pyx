@@ -6,9 +6,12 @@ from cpython.ref cimport Py_INCREF
 from cpython.object cimport PyObject
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
 
+cimport numpy as cnp
+
 from eager_core._generated.op_ids cimport SET_ALL
 from eager_core.dtypes cimport DTYPES, EAGER_MAX_NDIM, KIND_INT
 from eager_core.errors cimport invalid_argument, out_of_range
+from eager_core.masked import refuse_masked
 from eager_core.layout cimport Layout, contiguous_layout, overlaps_itself, row_layout, shape_text, strided_layout
 from eager_core.op cimport FAMILY_GETITEM, FAMILY_SETITEM, JOB_LOOP_1, OpCall, eager_cast_loop, keep, op_name, register_rule
 from eager_core.rules_common cimport check_kind, may_share, promoted, put_number, same_elements, target_of
@@ -17,6 +20,9 @@ from eager_core.tracer cimport begin_plan, copy_for_rule, plan_constant, plan_te
 
 cdef enum:
     MOST_NESTED = 64             # lists in an index: NumPy's own limit of axes
+
+
+cdef str INDEX = "an index of a tensor"
 
 
 cdef extern from "Python.h":
@@ -78,6 +84,7 @@ cdef object _plain(object item):
         if t.layout.ndim == 0 and DTYPES[t.dtype].kind == KIND_INT:
             return int(as_array(t, False)[()])
     elif isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
+        refuse_masked(item, INDEX)
         return int(item)
     elif _is_int(item):
         return operator.index(item)
@@ -91,7 +98,7 @@ cdef inline bint _is_plain_end(object end) noexcept:
 cdef object _plain_slice(object item):
     if _is_plain_end(item.start) and _is_plain_end(item.stop) and _is_plain_end(item.step):
         return item
-    return slice(*[end if _is_plain_end(end) else operator.index(end) for end in (item.start, item.stop, item.step)])
+    return slice(*[end if _is_plain_end(end) else operator.index(_plain(end)) for end in (item.start, item.stop, item.step)])
 
 
 cdef object basic_index(object index):
@@ -173,6 +180,8 @@ cdef object numpy_index(object index, int depth=0):
     if is_tensor(index):
         return as_array(<TensorBase>index, False)
     if isinstance(index, (np.ndarray, list)):
+        if type(index) is not list and type(index) is not cnp.ndarray:
+            refuse_masked(index, INDEX)
         array = np.asarray(index) if not isinstance(index, list) else np.array([numpy_index(item, depth + 1) for item in index])
         if array.size == 0 and isinstance(index, list):
             array = array.astype(np.int64)

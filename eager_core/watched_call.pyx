@@ -7,7 +7,7 @@ import gc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
-from eager_core import vlog
+from eager_core import flow_log
 
 from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64
 from eager_core.grad_mode cimport grad_enabled
@@ -81,7 +81,7 @@ cdef int end_watched(OpCall *c, CallNotes *notes, bint failed) except -1:
 
 cdef int begin_node(GradNode node, Span *span) except -1:
     if watched & WATCH_LOG:
-        vlog.write(3, f"Running Eager Backward Node: {node.name()}")
+        flow_log.write(3, f"Running Eager Backward Node: {node.name()}")
     enter_span(span, SPAN_NODE, NULL)
     return 0
 
@@ -101,14 +101,14 @@ cdef int note_tensor(TensorBase t) except -1:
 cdef int _log_call(OpCall *c) except -1:
     cdef str name = _name(c)
     cdef TensorBase x
-    vlog.write(3, f"Running Eager Forward Op: {name}")
+    flow_log.write(3, f"Running Eager Forward Op: {name}")
     if c.inplace:
         x = <TensorBase>c.x[0]
-        vlog.write(3, f"{name}: Tensor({x._name}) uses Inplace Strategy.")
-    if vlog.level() >= 4:
+        flow_log.write(3, f"{name}: Tensor({x._name}) uses Inplace Strategy.")
+    if flow_log.level() >= 4:
         inputs = ["None" if c.x[i] == NULL else f"{DTYPES[(<TensorBase>c.x[i]).dtype].name.decode()}"
                   f"{shape_text((<TensorBase>c.x[i]).layout)}" for i in range(c.n)]
-        vlog.write(4, f"{name}: inputs {', '.join(inputs)}")
+        flow_log.write(4, f"{name}: inputs {', '.join(inputs)}")
     return 0
 
 
@@ -118,14 +118,15 @@ cdef int _log_result(OpCall *c, CallNotes *notes) except -1:
     if c.inplace:
         out = <TensorBase>c.x[0]
         if out.storage.version.current != notes.version:
-            vlog.write(3, f"{name}: Tensor({out._name}) bumped its inplace version from {notes.version} to {out.storage.version.current}")
+            flow_log.write(3, f"{name}: Tensor({out._name}) bumped its inplace version from {notes.version} to "
+                              f"{out.storage.version.current}")
     elif c.out != NULL:
         out = <TensorBase>c.out
     else:
         return 0
-    if vlog.level() >= 4:
-        vlog.write(4, f"{name}: result {DTYPES[out.dtype].name.decode()}{shape_text(out.layout)}"
-                      + (f", history {out.grad_node.name()}" if out.grad_node is not None and wants_grad(out) else ", no history"))
+    if flow_log.level() >= 4:
+        flow_log.write(4, f"{name}: result {DTYPES[out.dtype].name.decode()}{shape_text(out.layout)}"
+                       + (f", history {out.grad_node.name()}" if out.grad_node is not None and wants_grad(out) else ", no history"))
     return 0
 
 

@@ -2,7 +2,6 @@
 
 ``import python_api as paddle`` runs programs written for PaddlePaddle's eager mode.
 """
-import importlib
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
@@ -101,6 +100,7 @@ from python_api.linalg import (
     vecdot,
 )
 from python_api.manipulation import *  # noqa: F403
+from python_api.on_demand import imported_on_demand
 from python_api.sampling import bernoulli, binomial, log_normal, multinomial, poisson, standard_gamma
 from python_api.sharing import from_dlpack, from_numpy, to_dlpack
 from python_api.statistics import *  # noqa: F403
@@ -109,15 +109,7 @@ from python_api.vlog import set_vlog_level
 if TYPE_CHECKING:
     from python_api import profiler
 else:
-
-    def __getattr__(name):
-        """Import what few programs need when it is first asked for."""
-        if name == "profiler":
-            return importlib.import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = imported_on_demand(globals(), "profiler")
 
 
 __version__ = "0.1.0"

@@ -5,6 +5,7 @@ module's ``__all__`` names it.
 """
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
@@ -12,6 +13,8 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from eager_core import Tensor, attach_methods
+from eager_core.masked import refuse_masked
+from python_api.creation import to_tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,7 +28,7 @@ def composite(made: None = None, /, *, method: bool = True, constant: bool = Fal
 def composite(made: Any = None, /, *, method: bool = True, constant: bool = False) -> Any:
     """Make a function an operator: a method of Tensor, if it has that form, and listed in COMPOSITES.
 
-    ``constant`` tells the reference page that no result has a gradient.
+    ``constant`` tells the reference page that no result has a gradient. What is annotated as Tensor is checked: see `on_tensors`.
     """
     if made is None:
         return lambda later: _register(later, method)
@@ -33,10 +36,56 @@ def composite(made: Any = None, /, *, method: bool = True, constant: bool = Fals
 
 
 def _register(made: Function, method: bool) -> Function:
-    COMPOSITES[made.__name__] = made
+    checked = on_tensors(made)
+    COMPOSITES[made.__name__] = checked
     if method:
-        attach_methods({made.__name__: made})
-    return made
+        # Of a method the first argument is the tensor that it was found on: one that takes no other need not ask, which pays for itself.
+        attach_methods({made.__name__: made if _tensor_parameters(made) == [(0, False)] else checked})
+    return checked
+
+
+def _tensor_parameters(function: Function) -> list[tuple[int, bool]]:
+    """The places of the parameters annotated as Tensor, and whether they may be None."""
+    kinds = function.__annotations__
+    return [(k, kinds[name] != "Tensor") for k, name in enumerate(_names(function))
+            if kinds.get(name) in ("Tensor", "Tensor | None")]
+
+
+def _names(function: Function) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+
+
+def on_tensors(function: Function) -> Function:
+    """Check that what is annotated as Tensor is one, and say so by name if not; of those that may be absent, None is none.
+
+    This is more than courtesy: CPython 3.11 may crash where ``x.cos()`` was compiled for tensors and x is the class itself.
+    """
+    names, parameters, positional = _names(function), _tensor_parameters(function), function.__code__.co_argcount
+    if not parameters:
+        return function
+    first = parameters[0] == (0, False)
+    second = first and parameters[1:2] == [(1, False)]
+    known = 2 if second else 1
+    # Up to which argument nothing but those two is a tensor: then nobody has to look at the others.
+    plain = 0 if not first else parameters[known][0] if len(parameters) > known else len(names)
+    absent = Tensor()                           # what is missing the function itself reports
+
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given = min(len(args), positional)
+        for k, optional in parameters:
+            value = args[k] if k < given else kwargs.get(names[k], absent)
+            if not (optional and value is None):
+                tensor(value, names[k], function.__name__)
+
+    @functools.wraps(function)
+    def on_checked(*args: Any, **kwargs: Any) -> Any:
+        given = len(args)
+        if (kwargs or not known <= given <= plain or not isinstance(args[0], Tensor) or (second and not isinstance(args[1], Tensor))):
+            check(args, kwargs)
+        return function(*args, **kwargs)
+
+    return on_checked  # type: ignore[return-value]
 
 
 # ---- arguments -------------------------------------------------------------------------------------------------------------------------
@@ -53,7 +102,37 @@ def tensors(x: Any, name: str, caller: str) -> list[Tensor]:
     return list(x)
 
 
+def tensor_of(x: Any, name: str, caller: str) -> Tensor:
+    """The tensor, or one made of an array, a number or lists of these, as `to_tensor` makes it."""
+    return x if isinstance(x, Tensor) else _read(to_tensor, x, name, caller)
+
+
+def array_of(x: Any, name: str, caller: str, dtype: Any = None) -> np.ndarray[Any, np.dtype[Any]]:
+    """The values of a tensor, an array, a number or lists of these, in NumPy's dtype or the one wanted."""
+    if isinstance(x, Tensor):
+        x = x.numpy()
+    found: np.ndarray[Any, np.dtype[Any]] = _read(np.asarray, x, name, caller)
+    if found.dtype.kind not in "biufc":
+        raise TypeError(_no_numbers(x, name, caller))
+    return found if dtype is None else found.astype(dtype, copy=False)
+
+
+def _read(make: Callable[[Any], Any], x: Any, name: str, caller: str) -> Any:
+    refuse_masked(x, f"{caller}(): argument '{name}'")
+    try:
+        return make(x)
+    except TypeError as error:
+        raise TypeError(_no_numbers(x, name, caller)) from error
+
+
+def _no_numbers(x: Any, name: str, caller: str) -> str:
+    kind = f"numpy.ndarray of dtype {x.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
+    return f"(InvalidType) {caller}(): argument '{name}' must be Tensor, number, numpy.ndarray or list of numbers, but got {kind}"
+
+
 def integer(value: Any, name: str, caller: str) -> int:
+    if isinstance(value, np.ndarray):
+        refuse_masked(value, f"{caller}(): {name}")
     try:
         if not isinstance(value, bool):
             return operator.index(value.item() if isinstance(value, Tensor | np.ndarray) and value.size == 1 else value)
@@ -65,7 +144,7 @@ def integer(value: Any, name: str, caller: str) -> int:
 def integers(value: Any, name: str, caller: str) -> list[int]:
     """One integer stands for a list of it."""
     if isinstance(value, Tensor | np.ndarray):
-        value = np.asarray(value.numpy() if isinstance(value, Tensor) else value).reshape(-1).tolist()
+        value = array_of(value, name, caller).reshape(-1).tolist()
     return [integer(v, name, caller) for v in (value if isinstance(value, list | tuple) else (value,))]
 
 

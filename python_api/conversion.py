@@ -5,7 +5,7 @@ from typing import Any
 
 from eager_core import Tensor
 from python_api import framework
-from python_api.composite import composite, tensor
+from python_api.composite import composite
 
 PLACES = ("cpu", "gpu", "cuda", "xpu", "npu")           # of which all but the first are refused, by name
 
@@ -13,7 +13,7 @@ PLACES = ("cpu", "gpu", "cuda", "xpu", "npu")           # of which all but the f
 @composite
 def type_as(x: Tensor, other: Tensor) -> Tensor:
     """Return x in the dtype of another tensor, in new memory."""
-    return tensor(x, "x", "type_as").astype(tensor(other, "other", "type_as").dtype)
+    return x.astype(other.dtype)
 
 
 @composite
@@ -32,7 +32,6 @@ def to(x: Tensor, *args: Any, device: Any = None, dtype: Any = None, blocking: b
     if given[1:] or (given and not isinstance(given[0], bool)):
         raise TypeError(f"(InvalidType) to(): expected a place, a dtype or a tensor, and blocking, but got {len(args)} arguments")
     framework.check_place(device, "to")
-    tensor(x, "x", "to")
     return x if dtype is None else x.astype(framework.as_dtype(dtype, "to"))
 
 

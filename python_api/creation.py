@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import operator
 import threading
@@ -14,6 +15,8 @@ import numpy as np
 from eager_core import Tensor, tensor_from_array
 from eager_core.array_kernels import random as _random_kernels
 from eager_core.construction import filled_tensor, uninitialized_tensor
+from eager_core.eager_api import register_reader
+from eager_core.masked import is_masked_type, refuse_masked
 from python_api import dtypes
 from python_api.framework import as_dtype, check_constant, check_place, default_complex, default_float
 
@@ -42,7 +45,7 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     Parameters
     ----------
     data : Tensor, numpy.ndarray, number, or nested list or tuple of these
-        Anything else that is a sequence or buffer of numbers for NumPy is accepted, too.
+        Anything else that is a sequence or buffer of numbers for NumPy is accepted, too; masked arrays are not.
     dtype : numpy.dtype, str or type, optional
         When absent: an ndarray, NumPy scalar or Tensor keeps its own. Python ints give int64, bools bool, floats the default dtype (see
         `set_default_dtype`), complex numbers complex64, or complex128 if the default is float64. A list takes the dtype of its highest
@@ -59,7 +62,8 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     Raises
     ------
     TypeError
-        `data` is not numeric (str, None, dict, object, ...), or a dtype is not supported (float16, ...), or complex data are to be real.
+        `data` is not numeric (str, None, dict, object, ...) or a masked array, or a dtype is not
+        supported (float16, ...), or complex data are to be real.
     ValueError
         A list is ragged; a Python int does not fit the dtype; `place` is another device; ``stop_gradient=False`` for integers or bools.
     """
@@ -70,10 +74,16 @@ def to_tensor(data: Any, dtype: DTypeLike = None, place: Any = None, stop_gradie
     if isinstance(data, Tensor):
         array = _array_of(data)
     elif isinstance(data, np.ndarray | np.generic):
+        refuse_masked(data, "to_tensor(): argument 'data'")
         array = np.asarray(data)
     else:
-        return _wrap(_from_python(data, wanted), bool(stop_gradient))
+        return _wrap(_from_python(data, wanted, "to_tensor"), bool(stop_gradient))
     return _wrap(_cast(array, wanted, "to_tensor"), bool(stop_gradient))
+
+
+def copy_of_array(array: Array, caller: str) -> Tensor:
+    """Return a constant with an array's elements and dtype; the caller is named if the library does not have it."""
+    return _wrap(_cast(array, None, caller))
 
 
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
@@ -100,7 +110,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     if output is None:
         return x.clone() if isinstance(x, Tensor) else to_tensor(x)
     if not isinstance(output, Tensor):
-        raise TypeError(f"(InvalidType) assign(): output must be Tensor or None, but got {type(output).__name__}")
+        raise TypeError(f"(InvalidType) assign(): argument 'output' must be Tensor or None, but got {type(output).__name__}")
     return output.copy_(x if isinstance(x, Tensor) else to_tensor(x, dtype=output.dtype))
 
 
@@ -680,6 +690,7 @@ def _layout_of(x: Tensor, dtype: DTypeLike, caller: str) -> tuple[tuple[int, ...
 def _number(value: Any, name: str, caller: str) -> bool | int | float | complex:
     """Return a Python number from a number, NumPy scalar, or one-element Tensor or ndarray."""
     if isinstance(value, Tensor | np.ndarray):
+        refuse_masked(value, f"{caller}(): {name}")
         if value.size != 1:
             raise ValueError(f"(InvalidArgument) {caller}(): {name} must have one element, but its shape is {list(value.shape)}")
         check_constant(value, name, caller)
@@ -717,6 +728,7 @@ def _length(value: Any, name: str, caller: str) -> int:
 def _shape_of(shape: ShapeLike, caller: str) -> tuple[int, ...]:
     """Return the lengths of axes from an int, a list or tuple, or a Tensor or ndarray of integers."""
     if isinstance(shape, Tensor | np.ndarray):
+        refuse_masked(shape, f"{caller}(): shape")
         if shape.dtype.kind not in "ui" or shape.ndim > 1:
             raise TypeError(
                 f"(InvalidType) {caller}(): shape must be a Tensor of integers with at most one axis, "
@@ -730,6 +742,7 @@ def _shape_of(shape: ShapeLike, caller: str) -> tuple[int, ...]:
             lengths.append(value)
             continue
         if isinstance(value, Tensor | np.ndarray) and value.size == 1:
+            refuse_masked(value, f"{caller}(): shape")
             value = value.item()
         try:
             if isinstance(value, bool | np.bool_):
@@ -779,21 +792,23 @@ def _cast(array: Array, wanted: DType | None, caller: str) -> Array:
         return array.astype(wanted, copy=False)
 
 
-def _from_python(data: Any, wanted: DType | None) -> Array:
+def _from_python(data: Any, wanted: DType | None, caller: str) -> Array:
     """Return the array of a Python number, a nested list, or anything else that NumPy can read."""
-    kinds = _leaf_types(data)
+    kinds = _leaf_types(data, caller)
     tensor_inside = any(issubclass(kind, Tensor) for kind in kinds)
+    if any(map(is_masked_type, kinds)):
+        refuse_masked(data, f"{caller}(): argument 'data'")
     for kind in kinds:
         if not issubclass(kind, bool | int | float | complex | np.ndarray | np.generic | Tensor) and not _readable(kind):
-            _refuse(kind, nested=isinstance(data, list | tuple))
+            _refuse(kind, isinstance(data, list | tuple), caller)
     source = _without_tensors(data) if tensor_inside else data
     try:
         array = np.asarray(source)
     except ValueError as error:
         raise ValueError(
-            f"(InvalidArgument) to_tensor(): the nested lists are ragged, their lengths must agree on every axis ({error})") from None
+            f"(InvalidArgument) {caller}(): the nested lists are ragged, their lengths must agree on every axis ({error})") from None
     except (TypeError, OverflowError) as error:
-        raise TypeError(f"(InvalidType) to_tensor(): data of type {type(data).__name__} cannot be read: {error}") from None
+        raise TypeError(f"(InvalidType) {caller}(): data of type {type(data).__name__} cannot be read: {error}") from None
     if kinds and all(issubclass(kind, int) for kind in kinds):
         # NumPy goes beyond int64 without a word, to uint64, float64 or object, and wraps what it converts.
         target = dtypes.int64 if wanted is None else wanted
@@ -801,8 +816,8 @@ def _from_python(data: Any, wanted: DType | None) -> Array:
             try:
                 array = np.asarray(source, dtype=target)
             except OverflowError:
-                raise ValueError(f"(InvalidArgument) to_tensor(): a Python int does not fit {target.name}") from None
-    return _cast(array, _default_for(array.dtype, data, tensor_inside) if wanted is None else wanted, "to_tensor")
+                raise ValueError(f"(InvalidArgument) {caller}(): a Python int does not fit {target.name}") from None
+    return _cast(array, _default_for(array.dtype, data, tensor_inside) if wanted is None else wanted, caller)
 
 
 def _default_for(dtype: DType, data: Any, tensor_inside: bool) -> DType | None:
@@ -843,19 +858,19 @@ def _dtype_among_tensors(data: Any) -> DType:
     return result
 
 
-def _leaf_types(data: Any, depth: int = 0) -> set[type]:
+def _leaf_types(data: Any, caller: str, depth: int = 0) -> set[type]:
     """Collect the types of the elements of nested lists and tuples; goes over them at C speed."""
     if not isinstance(data, list | tuple):
         return {type(data)}
     if depth > _MAX_NESTING:
-        raise ValueError(f"(InvalidArgument) to_tensor(): lists are nested more than {_MAX_NESTING} deep")
+        raise ValueError(f"(InvalidArgument) {caller}(): lists are nested more than {_MAX_NESTING} deep")
     types = set(map(type, data))
     lists = {each for each in types if issubclass(each, list | tuple)}
     if lists:
         types -= lists
         for item in data:
             if type(item) in lists:
-                types |= _leaf_types(item, depth + 1)
+                types |= _leaf_types(item, caller, depth + 1)
     return types
 
 
@@ -876,8 +891,11 @@ def _readable(kind: type) -> bool:
     return hasattr(kind, "__array__") or hasattr(kind, "__array_interface__")
 
 
-def _refuse(kind: type, nested: bool) -> NoReturn:
+def _refuse(kind: type, nested: bool, caller: str) -> NoReturn:
     where = "a list that contains " if nested else ""
     raise TypeError(
-        f"(InvalidType) to_tensor(): can't construct a Tensor from {where}{kind.__name__}: "
+        f"(InvalidType) {caller}(): can't construct a Tensor from {where}{kind.__name__}: "
         f"data must be a number, list, tuple, numpy.ndarray or Tensor of {dtypes.NAMES}")
+
+
+register_reader(functools.partial(_from_python, wanted=None, caller="Tensor"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eager_core import Tensor, get_num_threads, is_grad_enabled, set_num_threads
+from eager_core.masked import refuse_masked
 from eager_core.place import CPUPlace
 from python_api import dtypes
 
@@ -111,14 +112,18 @@ def check_place(place: Any, caller: str) -> None:
 
 
 def check_constant(value: Any, name: str, caller: str) -> None:
-    """Refuse a tensor that requires grad where only its values would be read, and the gradient lost in silence.
+    """Refuse a tensor that requires grad where only its values would be read, and the gradient lost in silence; likewise a mask.
 
     Raises
     ------
     ValueError
         It is one, and recording is on.
+    TypeError
+        It is a masked array.
     """
-    if isinstance(value, Tensor) and not value.stop_gradient and is_grad_enabled():
+    if isinstance(value, np.ndarray):
+        refuse_masked(value, f"{caller}(): {name}")
+    elif isinstance(value, Tensor) and not value.stop_gradient and is_grad_enabled():
         raise ValueError(f"(InvalidArgument) {caller}(): {name} is a constant and gets no gradient, but the tensor given requires grad. "
                          "detach() it, or write the formula with operators on it")
 

@@ -14,7 +14,7 @@ from eager_core import stack as _stack
 from eager_core import take_along_axis as _take_along_axis
 from eager_core.array_kernels.scattering import places
 from eager_core.gradient_helpers import OPS
-from python_api.composite import axis_of, composite, integers, tensor, tensors
+from python_api.composite import axis_of, composite, integers, tensors
 
 __all__ = [
     "gather_nd", "index_sample", "masked_select", "multiplex", "put_along_axis", "put_along_axis_", "scatter_add", "scatter_add_",
@@ -27,7 +27,7 @@ Name = str | None
 @composite
 def gather_nd(x: Tensor, index: Tensor, name: Name = None) -> Tensor:
     """Return the slices of x that the rows of an index (its last axis) point to."""
-    at = places(tensor(index, "index", "gather_nd").numpy(), tuple(tensor(x, "x", "gather_nd").shape), "gather_nd")
+    at = places(index.numpy(), tuple(x.shape), "gather_nd")
     if not at:
         return _expand(x, [*index.shape[:-1], *x.shape])
     return OPS["pick"](x, at)
@@ -36,14 +36,14 @@ def gather_nd(x: Tensor, index: Tensor, name: Name = None) -> Tensor:
 @composite
 def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: Name = None) -> Tensor:
     """Return zeros of a shape with updates added where the rows of an index point."""
-    zeros = tensor_from_array(np.zeros(integers(shape, "shape", "scatter_nd"), tensor(updates, "updates", "scatter_nd").dtype))
+    zeros = tensor_from_array(np.zeros(integers(shape, "shape", "scatter_nd"), updates.dtype))
     return _scatter_nd_add(zeros, index, updates)
 
 
 @composite
 def index_sample(x: Tensor, index: Tensor) -> Tensor:
     """Return elements of each row of a matrix, by the same row of an index."""
-    if tensor(x, "x", "index_sample").ndim != 2 or tensor(index, "index", "index_sample").ndim != 2 or x.shape[0] != index.shape[0]:
+    if x.ndim != 2 or index.ndim != 2 or x.shape[0] != index.shape[0]:
         raise ValueError(f"(InvalidArgument) index_sample(): two matrices of as many rows expected, but the shapes are {x.shape} and "
                          f"{index.shape}")
     return _take_along_axis(x, index, 1)
@@ -52,10 +52,10 @@ def index_sample(x: Tensor, index: Tensor) -> Tensor:
 @composite
 def masked_select(x: Tensor, mask: Tensor, name: Name = None) -> Tensor:
     """Return the elements of x where a mask holds, in a row; the two are broadcast together."""
-    if tensor(mask, "mask", "masked_select").dtype.kind != "b":
+    if mask.dtype.kind != "b":
         raise TypeError(f"(InvalidType) masked_select(): argument 'mask' must be bool, but got dtype {mask.dtype.name}")
     try:
-        shape = list(np.broadcast_shapes(tuple(tensor(x, "x", "masked_select").shape), tuple(mask.shape)))
+        shape = list(np.broadcast_shapes(tuple(x.shape), tuple(mask.shape)))
     except ValueError:
         raise ValueError(f"(InvalidArgument) masked_select(): the shapes {x.shape} and {mask.shape} cannot be broadcast together") from None
     x = x if x.shape == shape else _expand(x, shape)
@@ -65,11 +65,11 @@ def masked_select(x: Tensor, mask: Tensor, name: Name = None) -> Tensor:
 @composite
 def take(x: Tensor, index: Tensor, mode: str = "raise", name: Name = None) -> Tensor:
     """Return elements of x, taken in a row, in the shape of the index. mode: an index outside raises, wraps around, or is clipped."""
-    if tensor(index, "index", "take").dtype.kind not in "iu":
+    if index.dtype.kind not in "iu":
         raise TypeError(f"(InvalidType) take(): argument 'index' must be of integers, but got dtype {index.dtype.name}")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"(InvalidArgument) take(): mode must be raise, wrap or clip, but got {mode!r}")
-    at, size = index.numpy(), tensor(x, "x", "take").size
+    at, size = index.numpy(), x.size
     if mode == "raise" and at.size and (at.min() < -size or at.max() >= size):
         raise IndexError(f"(OutOfRange) take(): an index lies outside {-size} to {size - 1}")
     if mode != "raise":
@@ -81,7 +81,7 @@ def take(x: Tensor, index: Tensor, mode: str = "raise", name: Name = None) -> Te
 def multiplex(inputs: Any, index: Tensor, name: Name = None) -> Tensor:
     """Return row i of the tensor that index[i] names, for each i."""
     stacked = _stack(tensors(inputs, "inputs", "multiplex"), 0)
-    rows = tensor(index, "index", "multiplex").numpy().reshape(-1)
+    rows = index.numpy().reshape(-1)
     if rows.size and (rows.min() < 0 or rows.max() >= stacked.shape[0] or rows.size > stacked.shape[1]):
         raise IndexError(f"(OutOfRange) multiplex(): index must name one of {stacked.shape[0]} tensors for at most {stacked.shape[1]} rows")
     return OPS["pick"](stacked, (rows, np.arange(rows.size)))
@@ -93,7 +93,7 @@ def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, igno
     if not 0 <= shard_id < nshards:
         raise ValueError(f"(InvalidArgument) shard_index(): shard_id must be from 0 to {nshards - 1}, but got {shard_id}")
     size = (index_num + nshards - 1) // nshards
-    given = tensor(input, "input", "shard_index").numpy()
+    given = input.numpy()
     if given.size and (given.min() < 0 or given.max() >= index_num):
         raise IndexError(f"(OutOfRange) shard_index(): an index lies outside 0 to {index_num - 1}")
     return tensor_from_array(np.where(given // size == shard_id, given % size, ignore_value).astype(given.dtype))
@@ -128,8 +128,7 @@ def put_along_axis_(arr: Tensor, indices: Tensor, values: Any, axis: int, reduce
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Return elements picked along an axis, one index per result; without an axis, of all elements in a row."""
     if dim is None:
-        found, places_in_row = tensor(input, "input", "take_along_dim"), tensor(indices, "indices", "take_along_dim")
-        return _take_along_axis(found.flatten(), places_in_row.flatten(), 0)
+        return _take_along_axis(input.flatten(), indices.flatten(), 0)
     return _take_along_axis(input, indices, dim)
 
 

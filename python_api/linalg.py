@@ -4,11 +4,9 @@ What one kernel computes better (decompositions, ``solve``, ``det``, ...) is a r
 """
 from __future__ import annotations
 
-import functools
-import inspect
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -33,7 +31,7 @@ from eager_core import (
 from eager_core.array_kernels import linalg as kernels
 from eager_core.gradient_helpers import OPS
 from eager_core.gradient_helpers.linalg import adjoint, diagonal_of, rows, transposed, triangle
-from python_api.composite import composite
+from python_api.composite import array_of, composite, tensor
 from python_api.framework import check_constant
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -69,34 +67,9 @@ def _axis(name: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def on_tensors(function: Callable[P, R]) -> Callable[P, R]:
-    """Check that what is annotated as Tensor is one, and say so by name if not.
-
-    This is more than courtesy: CPython 3.11 may crash where ``x.cos()`` was compiled for tensors and x is the class itself.
-    """
-    tensors = [(k, p) for k, p in enumerate(inspect.signature(function).parameters.values()) if p.annotation == "Tensor"]
-
-    @functools.wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        for k, parameter in tensors:
-            value = args[k] if k < len(args) else kwargs.get(parameter.name, parameter)
-            if not isinstance(value, Tensor) and value is not parameter:        # what is missing the function itself reports
-                _tensor(function.__name__, value)
-        return function(*args, **kwargs)
-
-    return checked
-
-
-def _tensor(name: str, x: Any) -> Tensor:
-    if not isinstance(x, Tensor):
-        raise TypeError(f"(InvalidType) {name}(): expected a Tensor, but got {type(x).__name__}")
-    return x
-
-
 # ---- decompositions and what follows from them -----------------------------------------------------------------------------------------
 
 @composite
-@on_tensors
 def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
     """Return Q and R with x = Q R: 'reduced', 'complete' (Q square), or 'r' (only R)."""
     if mode not in ("reduced", "complete", "r"):
@@ -106,7 +79,6 @@ def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
 
 
 @composite
-@on_tensors
 def svdvals(x: Tensor, name: str | None = None) -> Tensor:
     """Return the singular values in descending order."""
     return svd(x)[1]
@@ -119,7 +91,6 @@ def _upper(name: str, UPLO: str) -> bool:
 
 
 @composite
-@on_tensors
 def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return eigenvalues, ascending, and eigenvectors of Hermitian matrices of which one triangle is read; the gradient is Hermitian."""
     w, v = OPS["eigh_lower"](x, _upper("eigh", UPLO))
@@ -127,21 +98,18 @@ def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, T
 
 
 @composite
-@on_tensors
 def eigvalsh(x: Tensor, UPLO: str = "L", name: str | None = None) -> Tensor:
     """Return the eigenvalues of Hermitian matrices in ascending order."""
     return OPS["eigh_lower"](x, _upper("eigvalsh", UPLO))[0]
 
 
 @composite
-@on_tensors
 def eigvals(x: Tensor, name: str | None = None) -> Tensor:
     """Return the eigenvalues of square matrices, complex."""
     return eig(x)[0]
 
 
 @composite
-@on_tensors
 def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> tuple[Tensor, ...]:
     """Return L and U in one matrix, the pivots counted from 1, and with ``get_infos`` where a pivot was 0 (0: nowhere)."""
     if not pivot:
@@ -151,7 +119,6 @@ def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None 
 
 
 @composite
-@on_tensors
 def lu_unpack(x: Tensor, y: Tensor, unpack_ludata: bool = True, unpack_pivots: bool = True,
               name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Return P, L and U with P L U = the matrix whose ``lu`` is x and y; what is not asked for is empty."""
@@ -178,7 +145,6 @@ def _order(name: str, pivots: Tensor, m: int) -> np.ndarray[Any, np.dtype[np.int
 
 
 @composite
-@on_tensors
 def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str | None = None) -> Tensor:
     """Return the solution of x out = b, x^T out = b ('T') or x^H out = b ('C') from the ``lu`` of x."""
     order = _order("lu_solve", pivots, lu.shape[-1])
@@ -196,7 +162,6 @@ def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str 
 
 
 @composite
-@on_tensors
 def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """Return the solution of A out = x from the Cholesky factor y of A."""
     if upper:
@@ -205,7 +170,6 @@ def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None =
 
 
 @composite
-@on_tensors
 def cholesky_inverse(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """Return the inverse of the matrix whose Cholesky factor is x."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
@@ -214,7 +178,6 @@ def cholesky_inverse(x: Tensor, upper: bool = False, name: str | None = None) ->
 
 
 @composite
-@on_tensors
 def lstsq(x: Tensor, y: Tensor, rcond: float | None = None, driver: str | None = None,
           name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the solution of least squares, squared residuals, rank and singular values.
@@ -243,7 +206,6 @@ def lstsq(x: Tensor, y: Tensor, rcond: float | None = None, driver: str | None =
 
 
 @composite
-@on_tensors
 def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     """Return the matrices to the power n; a negative one is that of the inverses."""
     _inexact("matrix_power", x)
@@ -264,7 +226,6 @@ def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
 
 
 @composite(constant=True)
-@on_tensors
 def matrix_rank(x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None, name: str | None = None) -> Tensor:
     """Return how many singular values (hermitian: absolute eigenvalues) exceed tol, or the larger of atol and rtol times the largest."""
     array = x.numpy()
@@ -275,20 +236,16 @@ def matrix_rank(x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any =
     else:
         values = np.linalg.svd(array, compute_uv=False)
 
-    def number(t: Any) -> Any:
-        return np.asarray(t.numpy() if isinstance(t, Tensor) else t)
-
     if tol is not None:
-        bound = number(tol)
+        bound = array_of(tol, "tol", "matrix_rank")
     else:
         default = np.finfo(array.dtype).eps * max(array.shape[-2:]) if rtol is None and atol is None else 0.0
-        relative = number(default if rtol is None else rtol) * values.max(axis=-1, initial=0.0)
-        bound = np.maximum(number(0.0 if atol is None else atol), relative)
+        relative = array_of(default if rtol is None else rtol, "rtol", "matrix_rank") * values.max(axis=-1, initial=0.0)
+        bound = np.maximum(array_of(0.0 if atol is None else atol, "atol", "matrix_rank"), relative)
     return _constant(np.asarray((values > bound[..., None]).sum(axis=-1), np.int64))
 
 
 @composite
-@on_tensors
 def cond(x: Tensor, p: float | str | None = None, name: str | None = None) -> Tensor:
     """Return the condition number, norm(x, p) norm(x^-1, p); for p None, 2 and -2 the quotient of extreme singular values."""
     if x.ndim < 2 or 0 in x.shape[-2:]:
@@ -300,7 +257,6 @@ def cond(x: Tensor, p: float | str | None = None, name: str | None = None) -> Te
 
 
 @composite
-@on_tensors
 def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tensor:
     """Return the first columns of (1 - tau_1 v_1 v_1^H) (1 - tau_2 v_2 v_2^H) ...; v_k lies below the diagonal of x, with a 1 on it."""
     _inexact("householder_product", x, tau)
@@ -322,7 +278,6 @@ def _reflect(x: Tensor, tau: Tensor, y: Tensor, transpose: bool) -> Tensor:
 
 
 @composite
-@on_tensors
 def ormqr(x: Tensor, tau: Tensor, y: Tensor, left: bool = True, transpose: bool = False, name: str | None = None) -> Tensor:
     """Return Q y, Q^H y, or with left=False y Q, y Q^H, where Q is the full product of the reflectors of x and tau."""
     _inexact("ormqr", x, tau, y)
@@ -336,7 +291,6 @@ def ormqr(x: Tensor, tau: Tensor, y: Tensor, left: bool = True, transpose: bool 
 # ---- norms and distances ---------------------------------------------------------------------------------------------------------------
 
 @composite
-@on_tensors
 def vector_norm(x: Tensor, p: float = 2.0, axis: Any = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None,
                 out: Tensor | None = None) -> Tensor:
     """Return (sum |x|^p)^(1/p) over axes; infinite p: the extreme |x|, 0: how many elements are not 0."""
@@ -347,7 +301,6 @@ def vector_norm(x: Tensor, p: float = 2.0, axis: Any = None, keepdim: bool = Fal
 
 
 @composite
-@on_tensors
 def matrix_norm(x: Tensor, p: float | str = "fro", axis: Any = (-2, -1), keepdim: bool = False, name: str | None = None) -> Tensor:
     """Return a norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf.
 
@@ -374,7 +327,6 @@ def matrix_norm(x: Tensor, p: float | str = "fro", axis: Any = (-2, -1), keepdim
 
 
 @composite
-@on_tensors
 def norm(x: Tensor, p: float | str | None = None, axis: Any = None, keepdim: bool = False, out: Tensor | None = None, dtype: Any = None,
          name: str | None = None) -> Tensor:
     """Return the norm of all elements (axis None), of vectors (one axis, or more than two), or of matrices (two axes)."""
@@ -395,14 +347,12 @@ def norm(x: Tensor, p: float | str | None = None, axis: Any = None, keepdim: boo
 
 
 @composite
-@on_tensors
 def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
     """Return the p-norm of x - y."""
     return vector_norm(x - y, p)
 
 
 @composite
-@on_tensors
 def cdist(x: Tensor, y: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
           name: str | None = None) -> Tensor:
     """Return the p-norms of the differences of every row of x and every row of y; they are computed as such in every mode."""
@@ -415,7 +365,6 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_
 
 
 @composite(method=False)
-@on_tensors
 def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
     """Return the p-norms of the differences of all pairs of rows."""
     if x.ndim != 2:
@@ -427,7 +376,6 @@ def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
 # ---- products --------------------------------------------------------------------------------------------------------------------------
 
 @composite
-@on_tensors
 def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     """Return a view with the last two axes swapped."""
     if x.ndim < 2:
@@ -436,7 +384,6 @@ def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
 
 
 @composite
-@on_tensors
 def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tensor:
     """Return the cross products along an axis of length 3, by default the first of that length."""
     if x.shape != y.shape:
@@ -456,7 +403,6 @@ def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tenso
 
 
 @composite
-@on_tensors
 def dot(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the sum of products of two vectors, or of the rows of two matrices; nothing is conjugated."""
     if x.shape != y.shape or x.ndim not in (1, 2):
@@ -465,21 +411,18 @@ def dot(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = N
 
 
 @composite
-@on_tensors
 def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """Return the sum of conj(x) y along an axis."""
     return (_conj(x) * y).sum(axis=axis)
 
 
 @composite
-@on_tensors
 def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
     """Return the matrix product, by the rules of ``matmul``."""
     return input.matmul(mat2)
 
 
 @composite
-@on_tensors
 def bmm(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the products of two stacks of matrices, one by one."""
     if x.ndim != 3 or y.ndim != 3 or x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
@@ -488,7 +431,6 @@ def bmm(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = N
 
 
 @composite
-@on_tensors
 def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
     """Return the product of a matrix and a vector."""
     if x.ndim != 2 or vec.ndim != 1 or x.shape[1] != vec.shape[0]:
@@ -497,7 +439,6 @@ def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
 
 
 @composite
-@on_tensors
 def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Return sums of products along the last axes of x and y; with a 0-d tensor the product."""
     if x.ndim == 0 or y.ndim == 0:
@@ -508,21 +449,18 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 
 
 @composite
-@on_tensors
 def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return all products of an element of x and one of y, both flattened."""
     return _store(x.reshape([-1, 1]) * y.reshape([1, -1]), out)
 
 
 @composite(method=False)
-@on_tensors
 def ger(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the outer product: the same as outer."""
     return outer(x, y, out=out)
 
 
 @composite
-@on_tensors
 def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Return the Kronecker product: blocks of y, scaled with the elements of x."""
     ndim = max(x.ndim, y.ndim)
@@ -532,7 +470,6 @@ def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 
 
 @composite
-@on_tensors
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """Return the sums of a diagonal."""
     if x.ndim < 2:
@@ -547,7 +484,6 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
 
 
 @composite
-@on_tensors
 def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> Tensor:
     """Return sums of products over pairs of axes.
 
@@ -591,7 +527,9 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
 @composite
 def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Return the product of matrices in the order of least work; the first and the last may be vectors."""
-    tensors = [_tensor("multi_dot", t) for t in x]
+    if not isinstance(x, list | tuple):
+        raise TypeError(f"(InvalidType) multi_dot(): argument 'x' must be list of Tensors, but got {type(x).__name__}")
+    tensors = [tensor(t, "x", "multi_dot") for t in x]
     if len(tensors) < 2:
         raise _fail("multi_dot", "at least two tensors are needed")
     row, column = tensors[0].ndim == 1, tensors[-1].ndim == 1
@@ -651,7 +589,7 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
 
     Operands are contracted from left to right.
     """
-    tensors = [_tensor("einsum", t) for t in operands]
+    tensors = [tensor(t, "operands", "einsum") for t in operands]
     labels, wanted = _einsum_labels(equation, tensors)
     sizes: dict[str, int] = {}
     for names, t in zip(labels, tensors, strict=True):
@@ -721,7 +659,6 @@ def _contract(xs: str, x: Tensor, ys: str, y: Tensor, later: set[str], sizes: di
 # ---- statistics and patterns -----------------------------------------------------------------------------------------------------------
 
 @composite
-@on_tensors
 def cov(x: Tensor, rowvar: bool = True, ddof: bool = True, fweights: Tensor | None = None, aweights: Tensor | None = None,
         name: str | None = None) -> Tensor:
     """Return covariances of the rows (rowvar=False: columns), with frequency and importance weights."""
@@ -757,7 +694,6 @@ def cov(x: Tensor, rowvar: bool = True, ddof: bool = True, fweights: Tensor | No
 
 
 @composite
-@on_tensors
 def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
     """Return the correlation coefficients of the rows (rowvar=False: columns), between -1 and 1."""
     c = cov(x, rowvar)
@@ -772,28 +708,24 @@ def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
 # ---- complex numbers -------------------------------------------------------------------------------------------------------------------
 
 @composite
-@on_tensors
 def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return complex numbers of given absolute value and argument."""
     return _store(complex(abs * angle.cos(), abs * angle.sin()), out)
 
 
 @composite(constant=True)
-@on_tensors
 def is_complex(x: Tensor) -> bool:
     """Return whether the dtype is complex."""
     return bool(x.dtype.kind == "c")
 
 
 @composite(constant=True)
-@on_tensors
 def is_floating_point(x: Tensor) -> bool:
     """Return whether the dtype is a real floating point one."""
     return bool(x.dtype.kind == "f")
 
 
 @composite(constant=True)
-@on_tensors
 def is_integer(x: Tensor) -> bool:
     """Return whether the dtype is an integer one; bool is not."""
     return bool(x.dtype.kind in "iu")

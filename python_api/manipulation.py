@@ -14,7 +14,7 @@ from eager_core import pow as _pow
 from eager_core import stack as _stack
 from eager_core import where as _where
 from eager_core.gradient_helpers import OPS
-from python_api.composite import axes_of, axis_of, composite, integer, integers, part, tensor, tensors
+from python_api.composite import array_of, axes_of, axis_of, composite, integer, integers, part, tensor, tensor_of, tensors
 
 _slice = slice
 
@@ -47,7 +47,7 @@ def _parts(value: Any, name: str, caller: str) -> int:
 @composite
 def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: Name = None) -> list[Tensor]:
     """Cut x along an axis into equal parts, or into parts of given lengths (one may be -1: the rest). Copies."""
-    axis = axis_of(axis, tensor(x, "x", "split").ndim, "split")
+    axis = axis_of(axis, x.ndim, "split")
     length = x.shape[axis] if x.shape else 1
     if isinstance(num_or_sections, list | tuple):
         lengths = integers(num_or_sections, "num_or_sections", "split")
@@ -66,7 +66,7 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: Name = None) -> 
 @composite
 def chunk(x: Tensor, chunks: int, axis: Any = 0, name: Name = None) -> list[Tensor]:
     """Cut x along an axis into at most so many parts, the last one being the shortest. Copies."""
-    axis = axis_of(axis, tensor(x, "x", "chunk").ndim, "chunk")
+    axis = axis_of(axis, x.ndim, "chunk")
     count = _parts(chunks, "chunks", "chunk")
     length = x.shape[axis] if x.shape else 1
     size = -(-length // count)
@@ -78,7 +78,7 @@ def chunk(x: Tensor, chunks: int, axis: Any = 0, name: Name = None) -> list[Tens
 @composite
 def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: Name = None) -> list[Tensor]:
     """Cut x along an axis into so many parts, the first ones one longer where needed, or at given places. Copies."""
-    axis = axis_of(axis, tensor(x, "x", "tensor_split").ndim, "tensor_split")
+    axis = axis_of(axis, x.ndim, "tensor_split")
     if not x.shape:
         raise ValueError("(InvalidArgument) tensor_split(): x must have at least 1 axis")
     length = x.shape[axis]
@@ -92,7 +92,7 @@ def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: Name = Non
 
 
 def _need(x: Tensor, ndim: int, caller: str) -> Tensor:
-    if tensor(x, "x", caller).ndim < ndim:
+    if x.ndim < ndim:
         raise ValueError(f"(InvalidArgument) {caller}(): at least {ndim} axes expected, but the shape is {x.shape}")
     return x
 
@@ -138,7 +138,7 @@ def _at_least(count: int, caller: str, inputs: tuple[Any, ...]) -> Any:
         inputs = tuple(inputs[0])
     made = []
     for given in inputs:
-        x = given if isinstance(given, Tensor) else tensor_from_array(np.asarray(given))
+        x = tensor_of(given, "inputs", caller)
         if x.ndim < count:
             # As in NumPy: a vector lies along the middle one of 3 axes, a matrix along the first two.
             lengths = {0: [1] * count, 1: [1, *x.shape, 1][:count], 2: [*x.shape, 1]}[x.ndim]
@@ -229,7 +229,7 @@ def block_diag(inputs: Any, name: Name = None) -> Tensor:
 @composite
 def moveaxis(x: Tensor, source: Any, destination: Any, name: Name = None) -> Tensor:
     """Move axes to other places, the others keeping their order: a view."""
-    ndim = tensor(x, "x", "moveaxis").ndim
+    ndim = x.ndim
     old, new = axes_of(source, ndim, "moveaxis", "source"), axes_of(destination, ndim, "moveaxis", "destination")
     if len(old) != len(new):
         raise ValueError(f"(InvalidArgument) moveaxis(): source and destination must be as many, but are {source} and {destination}")
@@ -244,7 +244,7 @@ def swapaxes(x: Tensor, axis0: Any, axis1: Any = None, name: Name = None) -> Ten
     """Exchange two axes: a view. A single list is a permutation of all axes, as for transpose."""
     if isinstance(axis0, list | tuple) and axis1 is None:
         return x.transpose(axis0)
-    ndim = tensor(x, "x", "swapaxes").ndim
+    ndim = x.ndim
     a, b = axis_of(axis0, ndim, "swapaxes", "axis0"), axis_of(axis1, ndim, "swapaxes", "axis1")
     order = list(range(ndim))
     if ndim:
@@ -287,7 +287,7 @@ def view(x: Tensor, shape_or_dtype: Any, name: Name = None) -> Tensor:
 @composite
 def view_as(x: Tensor, other: Tensor, name: Name = None) -> Tensor:
     """Return x in the shape of another tensor: a view if memory allows."""
-    return x.reshape(tensor(other, "other", "view_as").shape)
+    return x.reshape(other.shape)
 
 
 @composite
@@ -314,7 +314,7 @@ def broadcast_to(x: Tensor, shape: Any, name: Name = None) -> Tensor:
 @composite
 def expand_as(x: Tensor, y: Tensor, name: Name = None) -> Tensor:
     """Expand x to the shape of y, in new memory."""
-    return _expand(x, tensor(y, "y", "expand_as").shape)
+    return _expand(x, y.shape)
 
 
 @composite
@@ -331,10 +331,11 @@ def broadcast_tensors(input: Any, name: Name = None) -> list[Tensor]:
 @composite(constant=True)
 def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
     """Return the shape that two shapes broadcast to."""
+    first, second = tuple(integers(x_shape, "x_shape", "broadcast_shape")), tuple(integers(y_shape, "y_shape", "broadcast_shape"))
     try:
-        return list(np.broadcast_shapes(tuple(x_shape), tuple(y_shape)))
+        return list(np.broadcast_shapes(first, second))
     except ValueError:
-        raise ValueError(f"(InvalidArgument) broadcast_shape(): the shapes {list(x_shape)}, {list(y_shape)} cannot be broadcast") from None
+        raise ValueError(f"(InvalidArgument) broadcast_shape(): the shapes {list(first)}, {list(second)} cannot be broadcast") from None
 
 
 @composite(method=False, constant=True)
@@ -350,7 +351,7 @@ def broadcast_shapes(*shapes: Any) -> list[int]:
 def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: Name = None, *, output_size: int | None = None) -> Tensor:
     """Repeat each element along an axis (without one: of all in a row), so often or by a number of its own."""
     if axis is None:
-        x, axis = tensor(x, "x", "repeat_interleave").flatten(), 0
+        x, axis = x.flatten(), 0
     axis = axis_of(axis, x.ndim, "repeat_interleave")
     if not x.shape:
         x = x.reshape([1])
@@ -380,7 +381,7 @@ def cartesian_prod(x: Any, name: Name = None) -> Tensor:
 @composite
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: Name = None) -> Tensor:
     """All choices of r elements of a vector, in order, as rows."""
-    if tensor(x, "x", "combinations").ndim != 1 or r < 0:
+    if x.ndim != 1 or r < 0:
         raise ValueError("(InvalidArgument) combinations(): x must be 1-d and r not negative")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(x.shape[0]), r)), np.int64)
@@ -392,7 +393,7 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: Na
 @composite
 def flip(x: Tensor, axis: Any, name: Name = None) -> Tensor:
     """Reverse the order along axes, in new memory."""
-    axes = axes_of(axis, tensor(x, "x", "flip").ndim, "flip")
+    axes = axes_of(axis, x.ndim, "flip")
     if not x.shape:
         return x.clone()
     return x[tuple(_slice(None, None, -1) if a in axes else _slice(None) for a in range(x.ndim))].clone()
@@ -409,8 +410,8 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: Name = None) -> Tensor:
     """Shift elements along axes (without one: all in a row); what leaves at one end comes in at the other."""
     steps = integers(shifts, "shifts", "roll")
     if axis is None:
-        return _rolled(tensor(x, "x", "roll").flatten(), sum(steps), 0).reshape(x.shape)
-    axes = [axis_of(a, tensor(x, "x", "roll").ndim, "roll") for a in integers(axis, "axis", "roll")]
+        return _rolled(x.flatten(), sum(steps), 0).reshape(x.shape)
+    axes = [axis_of(a, x.ndim, "roll") for a in integers(axis, "axis", "roll")]
     if len(axes) != len(steps):
         raise ValueError(f"(InvalidArgument) roll(): shifts and axis must be as many, but are {shifts} and {axis}")
     for step, a in zip(steps, axes, strict=True):
@@ -444,7 +445,7 @@ def rot90(x: Tensor, k: int = 1, axes: Any = (0, 1), name: Name = None) -> Tenso
 @composite
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Put the last axis on a diagonal of two new axes, zeros elsewhere."""
-    x = input if isinstance(input, Tensor) else tensor_from_array(np.asarray(input))
+    x = tensor_of(input, "input", "diag_embed")
     _need(x, 1, "diag_embed")
     first, second = axis_of(dim1, x.ndim + 1, "diag_embed", "dim1"), axis_of(dim2, x.ndim + 1, "diag_embed", "dim2")
     if first == second:
@@ -461,14 +462,14 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @composite
 def diag(x: Tensor, offset: int = 0, padding_value: float = 0, name: Name = None) -> Tensor:
     """Return the diagonal of a matrix, or a matrix with a vector on its diagonal and padding_value elsewhere. Copies."""
-    if tensor(x, "x", "diag").ndim == 2:
+    if x.ndim == 2:
         return x.diagonal(offset).clone()
     if x.ndim != 1:
         raise ValueError(f"(InvalidArgument) diag(): x must have 1 or 2 axes, but the shape is {x.shape}")
+    padding = array_of(padding_value, "padding_value", "diag")
     made = diag_embed(x, offset)
-    if padding_value == 0:
+    if not padding.any():
         return made
-    padding = np.asarray(padding_value)
     if not np.can_cast(padding.dtype, x.dtype, "same_kind") and padding != padding.astype(x.dtype):
         raise TypeError(f"(InvalidType) diag(): padding_value {padding_value} cannot be stored in a tensor of dtype {x.dtype}")
     return _where(tensor_from_array(np.eye(made.shape[0], k=offset, dtype=np.bool_)), made, tensor_from_array(padding.astype(x.dtype)))
@@ -495,7 +496,7 @@ def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any =
 @composite
 def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: Name = None) -> Tensor:
     """Return the powers of the elements of a vector, row by row."""
-    if tensor(x, "x", "vander").ndim != 1:
+    if x.ndim != 1:
         raise ValueError(f"(InvalidArgument) vander(): x must be 1-d, but the shape is {x.shape}")
     count = x.shape[0] if n is None else n
     powers = np.arange(count) if increasing else np.arange(count)[::-1]
@@ -569,7 +570,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: Name =
     place = np.full([1] * len(lengths), offset, np.int64)
     for a, (n, step) in enumerate(zip(lengths, steps, strict=True)):
         place = place + (np.arange(n) * step).reshape([-1 if a == k else 1 for k in range(len(lengths))])
-    if place.size and (place.min() < 0 or place.max() >= tensor(x, "x", "as_strided").size):
+    if place.size and (place.min() < 0 or place.max() >= x.size):
         raise IndexError(f"(OutOfRange) as_strided(): shape {lengths}, stride {steps} and offset {offset} reach beyond the {x.size} "
                          "elements")
     return x.flatten()[place]
@@ -587,36 +588,43 @@ def unfold(x: Tensor, axis: int, size: int, step: int, name: Name = None) -> Ten
 
 # ---- parts replaced, out of place ------------------------------------------------------------------------------------------------------
 
+def _storable(value: Any, name: str, caller: str) -> Any:
+    """What item assignment takes, as it is: numbers adapt to the dtype that they are stored in."""
+    if not isinstance(value, Tensor):
+        array_of(value, name, caller)
+    return value
+
+
 @composite
-def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: Name = None) -> Tensor:
-    """Return a copy of x in which one slice along an axis is replaced."""
+def select_scatter(x: Tensor, values: Any, axis: int, index: int, name: Name = None) -> Tensor:
+    """Return a copy of x in which one slice along an axis is replaced, by a tensor, an array, a number or a list."""
     axis = axis_of(axis, _need(x, 1, "select_scatter").ndim, "select_scatter")
     made = x.clone()
-    made[(_slice(None),) * axis + (index,)] = values
+    made[(_slice(None),) * axis + (index,)] = _storable(values, "values", "select_scatter")
     return made
 
 
 @composite
-def slice_scatter(x: Tensor, value: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: Name = None) -> Tensor:
-    """Return a copy of x in which a strided slice is replaced."""
+def slice_scatter(x: Tensor, value: Any, axes: Any, starts: Any, ends: Any, strides: Any, name: Name = None) -> Tensor:
+    """Return a copy of x in which a strided slice is replaced, by a tensor, an array, a number or a list."""
     region = _region(_need(x, 1, "slice_scatter").ndim, axes, starts, ends, strides, "slice_scatter")
     made = x.clone()
-    made[region] = value
+    made[region] = _storable(value, "value", "slice_scatter")
     return made
 
 
 @composite
-def diagonal_scatter(x: Tensor, y: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: Name = None) -> Tensor:
-    """Return a copy of x in which a diagonal is replaced."""
+def diagonal_scatter(x: Tensor, y: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: Name = None) -> Tensor:
+    """Return a copy of x in which a diagonal is replaced, by a tensor, an array, a number or a list."""
     made = x.clone()
-    made.diagonal(offset, axis1, axis2)[...] = y
+    made.diagonal(offset, axis1, axis2)[...] = _storable(y, "y", "diagonal_scatter")
     return made
 
 
 @composite
 def fill_diagonal_tensor_(x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, name: Name = None) -> Tensor:
     """Overwrite a diagonal of x with y, in place, and return x."""
-    x.diagonal(offset, dim1, dim2)[...] = tensor(y, "y", "fill_diagonal_tensor_")
+    x.diagonal(offset, dim1, dim2)[...] = y
     return x
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from eager_core import Tensor, tensor_over_array
-from python_api.creation import to_tensor
+from eager_core.masked import refuse_masked
+from python_api.creation import copy_of_array
 from python_api.framework import check_place
 
 __all__ = ["from_dlpack", "from_numpy", "to_dlpack"]
@@ -36,14 +37,15 @@ def from_numpy(array: np.ndarray[Any, np.dtype[Any]], copy: bool = True) -> Tens
     Raises
     ------
     TypeError
-        Not a NumPy array, or the dtype is not supported (shared: also if the byte order is not the machine's).
+        Not a NumPy array, or a masked one, or the dtype is not supported (shared: also if the byte order is not the machine's).
     ValueError
         The memory cannot be shared: it is read-only, not aligned, or not in C order without gaps.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"(InvalidType) from_numpy(): a numpy.ndarray is needed, but got {type(array).__name__}")
+    refuse_masked(array, "from_numpy(): argument 'array'")
     _check_flag(copy, "from_numpy")
-    return to_tensor(array) if copy else tensor_over_array(array, "from_numpy(copy=False)")
+    return copy_of_array(np.asarray(array), "from_numpy") if copy else tensor_over_array(array, "from_numpy(copy=False)")
 
 
 def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -65,13 +67,14 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
     Raises
     ------
     TypeError
-        The argument is neither, or the dtype is not supported.
+        The argument is neither, or a masked array, or the dtype is not supported.
     ValueError
         The capsule has been taken before, or the memory cannot be shared.
     BufferError
         The other library refuses, for instance because its tensor requires grad or is on another device.
     """
     _check_flag(copy, "from_dlpack")
+    refuse_masked(dlpack, "from_dlpack(): argument 'dlpack'")
     check_place(device, "from_dlpack")
     source = dlpack if hasattr(dlpack, "__dlpack__") and hasattr(dlpack, "__dlpack_device__") else _Capsule(dlpack)
     kind = int(source.__dlpack_device__()[0])
@@ -81,7 +84,7 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
         array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)
     except RuntimeError as error:
         raise TypeError(f"(InvalidType) from_dlpack(): {error}") from error
-    return tensor_over_array(array, "from_dlpack(copy=False)") if copy is False else to_tensor(array)
+    return tensor_over_array(array, "from_dlpack(copy=False)") if copy is False else copy_of_array(array, "from_dlpack")
 
 
 def to_dlpack(x: Tensor) -> Any:

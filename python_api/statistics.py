@@ -16,7 +16,8 @@ from eager_core import sort as _sort
 from eager_core import stack as _stack
 from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
-from python_api.composite import axes_of, axis_of, composite, integer, part, tensor
+from eager_core.gradient_helpers.manipulation import sum_to
+from python_api.composite import array_of, axes_of, axis_of, composite, integer, part
 from python_api.framework import as_dtype, check_constant
 
 __all__ = [
@@ -48,7 +49,7 @@ def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False, name: Name = Non
 
 def _rows(x: Tensor, axis: Any, caller: str) -> tuple[Tensor, list[int]]:
     """The axes to go through as one last axis, and which they were."""
-    if tensor(x, "x", caller).dtype.kind == "c":
+    if x.dtype.kind == "c":
         raise TypeError(f"(InvalidType) {caller}() does not support dtype {x.dtype.name}")
     axes = list(range(x.ndim)) if axis is None or axis in ([], ()) else axes_of(axis, x.ndim, caller)
     if x.ndim == 0:
@@ -94,7 +95,7 @@ def _floating(x: Tensor) -> Tensor:
 def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, mode: str, caller: str, skip_nan: bool) -> Tensor:
     rows, axes = _rows(_floating(x), axis, caller)
     check_constant(q, "q", caller)
-    points = np.asarray(q.numpy() if isinstance(q, Tensor) else q, np.float64)
+    points = array_of(q, "q", caller, np.float64)
     if points.ndim > 1 or not points.size or (points < 0).any() or (points > 1).any():
         raise ValueError(f"(InvalidArgument) {caller}(): q must be numbers from 0 to 1, but got {q}")
     if mode not in ("linear", "lower", "higher", "midpoint", "nearest"):
@@ -169,7 +170,7 @@ def msort(input: Tensor) -> Tensor:
 @composite
 def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, name: Name = None) -> Tensor:
     """Return the differences of neighbours along an axis, n times; prepend and append are joined to x before."""
-    if tensor(x, "x", "diff").ndim == 0 or n < 0:
+    if x.ndim == 0 or n < 0:
         raise ValueError("(InvalidArgument) diff(): x must have at least 1 axis, and n must not be negative")
     axis = axis_of(axis, x.ndim, "diff")
     joined = [t for t in (prepend, x, append) if t is not None]
@@ -183,11 +184,11 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, a
 def _trapezoids(y: Tensor, x: Tensor | None, dx: float | None, axis: int, caller: str) -> tuple[Tensor, int]:
     if x is not None and dx is not None:
         raise ValueError(f"(InvalidArgument) {caller}(): only one of x and dx can be given")
-    axis = axis_of(axis, tensor(y, "y", caller).ndim, caller)
+    axis = axis_of(axis, y.ndim, caller)
     if x is None:
         width: Any = 1.0 if dx is None else dx
     else:
-        if tensor(x, "x", caller).ndim == 1:
+        if x.ndim == 1:
             x = x.reshape([-1 if a == axis else 1 for a in range(y.ndim)])
         width = diff(x, axis=axis if x.ndim == y.ndim else axis - y.ndim)
     return (part(y, axis, slice(1, None)) + part(y, axis, slice(None, -1))) * 0.5 * width, axis
@@ -212,14 +213,14 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dx: float | None = 
 @composite(constant=True)
 def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one per row; or as a tuple of vectors, one per axis."""
-    found = np.argwhere(tensor(x, "x", "nonzero").numpy())
+    found = np.argwhere(x.numpy())
     return tuple(tensor_from_array(found[:, k].copy()) for k in range(x.ndim)) if as_tuple else tensor_from_array(found)
 
 
 @composite(constant=True)
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the elements that are not zero, one per row."""
-    return tensor_from_array(np.argwhere(tensor(input, "input", "argwhere").numpy()))
+    return tensor_from_array(np.argwhere(input.numpy()))
 
 
 @composite
@@ -233,7 +234,7 @@ def where(condition: Tensor, x: Any = None, y: Any = None, name: Name = None) ->
 @composite
 def where_(condition: Tensor, x: Tensor, y: Any, name: Name = None) -> Tensor:
     """Overwrite x with y where the condition does not hold, in place, and return x."""
-    return tensor(x, "x", "where_").copy_(_where(condition, x, y))
+    return x.copy_(_where(condition, x, y))
 
 
 @composite
@@ -244,7 +245,7 @@ def unique(x: Tensor, return_index: bool = False, return_inverse: bool = False, 
     As asked for, also where each occurs first, which one each element is, and how often each occurs. The gradient goes to the first
     occurrence.
     """
-    rows = tensor(x, "x", "unique").flatten() if axis is None else x
+    rows = x.flatten() if axis is None else x
     axis = 0 if axis is None else axis_of(axis, x.ndim, "unique")
     _, first, inverse, counts = np.unique(rows.numpy(), return_index=True, return_inverse=True, return_counts=True, axis=axis)
     asked = ((return_index, first), (return_inverse, inverse.reshape(-1)), (return_counts, counts))
@@ -260,7 +261,7 @@ def unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: b
 
     As asked for, also which run each element is in, and how long each run is. The gradient goes to the first one of a run.
     """
-    rows = tensor(x, "x", "unique_consecutive").flatten() if axis is None else x
+    rows = x.flatten() if axis is None else x
     axis = 0 if axis is None else axis_of(axis, x.ndim, "unique_consecutive")
     values = np.moveaxis(rows.numpy(), axis, 0)
     values = values.reshape(len(values), values[:1].size)
@@ -276,27 +277,30 @@ def unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: b
 @composite(constant=True)
 def rank(input: Tensor) -> Tensor:
     """Return the number of axes, as a tensor."""
-    return tensor_from_array(np.asarray(tensor(input, "input", "rank").ndim, np.int32))
+    return tensor_from_array(np.asarray(input.ndim, np.int32))
 
 
 @composite
 def reduce_as(x: Tensor, target: Tensor, name: Name = None) -> Tensor:
     """Sum x over the axes that broadcasting target to its shape would add or stretch."""
-    shape = tensor(target, "target", "reduce_as").shape
+    shape = target.shape
     extra = x.ndim - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, x.shape[extra:], strict=True)):
         raise ValueError(f"(InvalidArgument) reduce_as(): the shape {shape} does not broadcast to {x.shape}")
-    axes = [a for a in range(x.ndim) if a < extra or (shape[a - extra] == 1 and x.shape[a] != 1)]
-    return (x.sum(axis=axes, keepdim=True) if axes else x.clone()).reshape(shape)
+    made = sum_to(x, tuple(shape))
+    return x.clone() if made is x else made
 
 
 @composite(constant=True)
 def histogramdd(x: Tensor, bins: Any = 10, ranges: Any = None, density: bool = False, weights: Tensor | None = None,
                 name: Name = None) -> tuple[Tensor, list[Tensor]]:
     """Return how many rows fall into each cell of a grid, and the bounds of the cells along each axis."""
-    points = tensor(x, "x", "histogramdd").numpy().reshape(-1, x.shape[-1])
+    points = x.numpy().reshape(-1, x.shape[-1])
     if isinstance(bins, list | tuple):
-        bins = [b.numpy() if isinstance(b, Tensor) else integer(b, "bins", "histogramdd") for b in bins]
-    bounds = None if ranges is None else np.reshape(ranges, (-1, 2)).tolist()
+        bins = [array_of(b, "bins", "histogramdd") if isinstance(b, Tensor | np.ndarray) and b.ndim else integer(b, "bins", "histogramdd")
+                for b in bins]
+    else:
+        bins = integer(bins, "bins", "histogramdd")
+    bounds: Any = None if ranges is None else array_of(ranges, "ranges", "histogramdd").reshape(-1, 2).tolist()
     counts, edges = np.histogramdd(points, bins, bounds, density, None if weights is None else weights.numpy().reshape(-1))
     return tensor_from_array(counts.astype(x.dtype)), [tensor_from_array(e.astype(x.dtype)) for e in edges]

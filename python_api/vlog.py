@@ -4,7 +4,7 @@ from __future__ import annotations
 import operator
 from typing import SupportsIndex
 
-from eager_core import vlog
+from eager_core import flow_log
 
 __all__ = ["get_vlog_level", "set_vlog_level"]
 
@@ -40,9 +40,9 @@ def set_vlog_level(level: SupportsIndex) -> int:
     number = operator.index(level)
     if number < 0:
         raise ValueError(f"(InvalidArgument) set_vlog_level(): level must not be negative, but is {number}")
-    return vlog.set_level(number)
+    return flow_log.set_level(number)
 
 
 def get_vlog_level() -> int:
     """Return the level of the log, 0 if nothing is written."""
-    return vlog.level()
+    return flow_log.level()

@@ -34,6 +34,7 @@ def check(tensor, values, dtype):
 ])
 def test_default_dtypes(data, dtype):
     check(paddle.to_tensor(data), data, dtype)
+    check(paddle.Tensor(data), data, dtype)
 
 
 @pytest.mark.parametrize(("data", "dtype"), [
@@ -45,6 +46,7 @@ def test_default_dtypes_when_the_default_is_float64(data, dtype):
     assert paddle.get_default_dtype() == "float64"
     assert paddle.get_default_dtype() == paddle.float64
     check(paddle.to_tensor(data), data, dtype)
+    check(paddle.Tensor(data), data, dtype)
     assert paddle.zeros([1]).dtype == paddle.float64
     assert paddle.rand([1]).dtype == paddle.float64
 

@@ -516,12 +516,18 @@ def test_capsule_forms():
     assert t.inplace_version == 2                                                       # taken, and given back unused
 
 
-@pytest.mark.parametrize("keywords, error", [
-    ({"stream": 1}, ValueError), ({"dl_device": (2, 0)}, BufferError), ({"dl_device": (1, 1)}, BufferError), ({"copy": 1}, TypeError),
-    ({"max_version": 1}, TypeError), ({"max_version": (1,)}, TypeError), ({"max_version": ("1", "0")}, TypeError),
+@pytest.mark.parametrize("keywords, error, message", [
+    ({"stream": 1}, ValueError, "the CPU has no streams, stream must be None"),
+    ({"dl_device": (2, 0)}, BufferError, r"the memory is the CPU's, \(1, 0\); it cannot be given on device \(2, 0\)"),
+    ({"dl_device": (1, 1)}, BufferError, r"it cannot be given on device \(1, 1\)"),
+    ({"dl_device": 1}, TypeError, "dl_device must be None or a tuple of two ints, but got int"),
+    ({"copy": 1}, TypeError, "copy must be bool or None, but got int"),
+    ({"max_version": 1}, TypeError, "max_version must be None or a tuple of two ints, but got int"),
+    ({"max_version": (1,)}, TypeError, "max_version must be None or a tuple of two ints, but got tuple"),
+    ({"max_version": ("1", "0")}, TypeError, "max_version must be None or a tuple of two ints, but got tuple"),
 ])
-def test_capsule_arguments(keywords, error):
-    with pytest.raises(error, match="__dlpack__"):
+def test_capsule_arguments(keywords, error, message):
+    with pytest.raises(error, match=rf"^\(Invalid(Type|Argument)\) __dlpack__\(\): .*{message}"):
         const().__dlpack__(**keywords)
     const().__dlpack__(stream=None, dl_device=(1, 0))
 
@@ -771,16 +777,28 @@ def test_exotic_arrays_are_copied():
         same(paddle.from_numpy(array, copy=False), array)
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: paddle.from_numpy([1.0]), TypeError), (lambda: paddle.from_numpy(np.zeros(2), copy=None), TypeError),
-    (lambda: paddle.from_dlpack(3), TypeError), (lambda: paddle.from_dlpack(None), TypeError),
-    (lambda: paddle.from_dlpack(np.zeros(2), copy=1), TypeError), (lambda: paddle.from_dlpack(np.zeros(2), device="gpu"), ValueError),
-    (lambda: paddle.from_dlpack(np.zeros(2, "float16")), TypeError), (lambda: paddle.to_dlpack(np.zeros(2)), TypeError),
-    (lambda: paddle.from_dlpack(Producer(np.zeros(2), (2, 0))), BufferError),
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: paddle.from_numpy([1.0]), TypeError, "(InvalidType) from_numpy(): a numpy.ndarray is needed, but got list"),
+    (lambda: paddle.from_numpy(np.zeros(2), copy=None), TypeError, "(InvalidType) from_numpy(): copy must be bool, but got NoneType"),
+    (lambda: paddle.from_numpy(np.zeros(2, "float16")), TypeError, "(InvalidType) from_numpy(): dtype float16 is not supported. "
+     "Supported: "),
+    (lambda: paddle.from_dlpack(3), TypeError, "(InvalidType) from_dlpack(): an object with __dlpack__() and __dlpack_device__(), or a "
+     "capsule, is needed, but got int"),
+    (lambda: paddle.from_dlpack(None), TypeError, "(InvalidType) from_dlpack(): an object with __dlpack__() and __dlpack_device__(), or a "
+     "capsule, is needed, but got NoneType"),
+    (lambda: paddle.from_dlpack(np.zeros(2), copy=1), TypeError, "(InvalidType) from_dlpack(): copy must be bool, but got int"),
+    (lambda: paddle.from_dlpack(np.zeros(2), device="gpu"), ValueError, "(InvalidArgument) from_dlpack(): there is no place 'gpu': tensors "
+     "live on the cpu"),
+    (lambda: paddle.from_dlpack(np.zeros(2, "float16")), TypeError, "(InvalidType) from_dlpack(): dtype float16 is not supported. "
+     "Supported: "),
+    (lambda: paddle.to_dlpack(np.zeros(2)), TypeError, "(InvalidType) to_dlpack(): argument 'x' must be Tensor, but got ndarray"),
+    (lambda: paddle.from_dlpack(Producer(np.zeros(2), (2, 0))), BufferError, "(InvalidArgument) from_dlpack(): the memory is on a device "
+     "of type 2, not the CPU's. Copy it there first"),
 ])
-def test_arguments(call, error):
-    with pytest.raises(error):
+def test_arguments(call, error, message):
+    with pytest.raises(error) as info:
         call()
+    assert str(info.value).startswith(message) if message.endswith(": ") else str(info.value) == message
 
 
 @pytest.mark.parametrize("offset, kind, value", [

@@ -374,6 +374,8 @@ def test_in_place_shapes_are_checked_first() -> None:
     (lambda x: functional.dropout2d(x), ValueError, "must have 4 axes"),
     (lambda x: paddle.increment(x), ValueError, "must have one element"),
     (lambda x: paddle.erf(x.astype("complex64")), TypeError, "does not support dtype complex64"),
+    *[(lambda x, f=f: f(x.astype("complex64")), TypeError, rf"{f.__name__}\(\) does not .* complex64. It takes real numbers only")
+      for f in (paddle.sigmoid, paddle.silu, functional.softplus, functional.log_sigmoid)],
     (lambda x: paddle.gcd(x, x), TypeError, "does not support dtype"),
     (lambda x: paddle.bitwise_left_shift(x, 1), TypeError, "does not support dtype"),
     (lambda x: x.uniform_(2.0, 1.0), ValueError, "min must not exceed max"),
@@ -390,6 +392,17 @@ def test_errors(call: Callable[[Any], Any], error: type[Exception], text: str) -
         call(x)
     assert x.inplace_version == 0
     assert x.tolist() == [[0.5, 0.25, 0.125]]
+
+
+def test_what_the_page_says_of_a_complex_sigmoid() -> None:
+    """Its value, and the convention of S9.27 for the gradient of a real loss: conj(f'(z)) times that of f(z)."""
+    values = np.array([0.5 + 1.0j, -2.0 - 0.25j])
+    z = paddle.to_tensor(values, stop_gradient=False)
+    made = 1.0 / (1.0 + paddle.exp(-z))
+    expected = 1.0 / (1.0 + np.exp(-values))
+    np.testing.assert_allclose(made.numpy(), expected, rtol=1e-14)
+    paddle.real(made).sum().backward()
+    np.testing.assert_allclose(z.grad.numpy(), (expected * (1.0 - expected)).conj(), rtol=1e-13)
 
 
 def test_frexp() -> None:

@@ -535,7 +535,8 @@ def test_methods_are_the_functions():
                is_complex is_floating_point is_integer kron lstsq lu lu_solve lu_unpack matrix_norm matrix_power matrix_rank
                matrix_transpose mm multi_dot mv norm ormqr outer polar qr tensordot trace vecdot vector_norm"""
     for name in names.split():
-        assert getattr(paddle.Tensor, name) is getattr(linalg, name)
+        function = getattr(linalg, name)
+        assert getattr(paddle.Tensor, name) in (function, getattr(function, "__wrapped__", None))      # bare, if it takes one tensor
 
 
 @pytest.mark.parametrize("name", linalg.__all__)
@@ -563,7 +564,7 @@ def test_what_is_no_tensor_is_refused_by_name():
     x = paddle.ones([2, 2])
     for call in (lambda: paddle.polar(x, paddle.Tensor), lambda: linalg.cond(1.0), lambda: x.dot(None), lambda: linalg.multi_dot([x, 1]),
                  lambda: paddle.einsum("ij->ji", None)):
-        with pytest.raises(TypeError, match=r"\(InvalidType\) \w+\(\): expected a Tensor"):
+        with pytest.raises(TypeError, match=r"\(InvalidType\) \w+\(\): argument .* must be Tensor"):
             call()
 
 

@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 def floating(x: Array, name: str) -> Array:
     """Integers as floating point, like the operators that are ufuncs; complex numbers are refused."""
     if x.dtype.kind == "c":
-        raise TypeError(f"(InvalidType) {name}() does not support dtype {x.dtype}")
+        raise TypeError(f"(InvalidType) {name}() does not support dtype {x.dtype}. It takes real numbers only")
     return x if x.dtype.kind == "f" else x.astype(np.float32 if x.dtype.itemsize <= 2 else np.float64)
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 SOURCE = Path(__file__).resolve().parents[2] / "python_api"
 AS_METHODS = {"clone": "assign", "astype": "cast"}                          # methods of Tensor that call an operator of another name
+AS_HELPERS = {"sum_to": "sum"}                                              # helpers of gradients that composites borrow
+NO_OPERATORS = ("autograd", "creation", "framework", "sharing", "vlog")     # modules whose functions are none
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Library:
         for place, names in self.public.items():
             for name in sorted(names):
                 module = self.found(place, name)
-                if module and module.name.split(".")[0] not in ("autograd", "creation", "framework", "sharing", "vlog"):
+                if module and module.name.split(".")[0] not in NO_OPERATORS:
                     found.setdefault(module.functions[name], Composite(module, module.functions[name]))
         return list(found.values())
 
@@ -160,7 +162,9 @@ class Library:
         home = source.removeprefix("python_api.")
         if source == "eager_core" and other in names:
             found.add(other.rstrip("_"))
-        elif home != source and home in self.modules:
+        elif source.startswith("eager_core.gradient_helpers.") and other in AS_HELPERS:
+            found.add(AS_HELPERS[other])
+        elif home != source and home in self.modules and home.split(".")[0] not in NO_OPERATORS:
             self._name(self.modules[home], other, names, found, seen)
         elif name in module.functions and name in names:
             found.add(name)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..grad_mode import is_grad_enabled
 from . import OPS
+from .manipulation import sum_to
 
 if TYPE_CHECKING:
     from eager_core import Tensor
@@ -216,8 +217,4 @@ def put_grad_value(grad: Tensor, shape: tuple[int, ...], index: Any) -> Tensor:
     result = picked * _constant(stayed)
     while len(result.shape) < len(shape):
         result = result.unsqueeze(0)
-    extra = len(result.shape) - len(shape)
-    repeated = [a for a in range(len(result.shape)) if a < extra or (shape[a - extra] == 1 and result.shape[a] != 1)]
-    if repeated:
-        result = result.sum(axis=repeated, keepdim=True)
-    return result.reshape(list(shape))
+    return sum_to(result, shape)

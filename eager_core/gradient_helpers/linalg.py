@@ -21,6 +21,7 @@ import numpy as np
 from ..array_kernels import linalg as kernels
 from . import OPS
 from .core import Axes, _constant, _kept, to_complex, zeros_like
+from .manipulation import sum_to
 
 if TYPE_CHECKING:
     from eager_core import Tensor
@@ -65,15 +66,6 @@ def diagonal_of(t: Tensor) -> Tensor:
 def with_diagonal(t: Tensor) -> Tensor:
     """Diagonal matrices of the last axis."""
     return t.unsqueeze(-1) * _constant(np.eye(t.shape[-1], dtype=np.finfo(t.dtype).dtype))
-
-
-def fit(g: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Undo a broadcast: sum what was repeated."""
-    extra = len(g.shape) - len(shape)
-    axes = [*range(extra), *(k + extra for k, n in enumerate(shape) if n == 1 and g.shape[k + extra] != 1)]
-    if axes:
-        g = g.sum(axis=axes)
-    return g if tuple(g.shape) == shape else g.reshape(list(shape))
 
 
 def _needless(g: Tensor) -> bool:
@@ -125,14 +117,14 @@ def _solve_adjoint(grad: Tensor, x: Tensor, vector: bool, left: bool) -> Tensor:
 def solve_grad_y(grad: Tensor, x: Tensor, y_shape: tuple[int, ...], left: bool) -> Tensor:
     vector = _is_vector(x.shape, y_shape, left)
     g = _solve_adjoint(grad, x, vector, left)
-    return fit(g.squeeze(-1) if vector else g, y_shape)
+    return sum_to(g.squeeze(-1) if vector else g, y_shape)
 
 
 def solve_grad_x(grad: Tensor, x: Tensor, y_shape: tuple[int, ...], out: Tensor, left: bool) -> Tensor:
     vector = _is_vector(x.shape, y_shape, left)
     g = _solve_adjoint(grad, x, vector, left)
     h = adjoint(out.unsqueeze(-1) if vector else out)
-    return fit(-(g.matmul(h) if left else h.matmul(g)), tuple(x.shape))
+    return sum_to(-(g.matmul(h) if left else h.matmul(g)), tuple(x.shape))
 
 
 def _triangular_adjoint(grad: Tensor, x: Tensor, upper: bool, transpose: bool, unit: bool) -> Tensor:
@@ -140,13 +132,13 @@ def _triangular_adjoint(grad: Tensor, x: Tensor, upper: bool, transpose: bool, u
 
 
 def triangular_grad_y(grad: Tensor, x: Tensor, y_shape: tuple[int, ...], upper: bool, transpose: bool, unit: bool) -> Tensor:
-    return fit(_triangular_adjoint(grad, x, upper, transpose, unit), y_shape)
+    return sum_to(_triangular_adjoint(grad, x, upper, transpose, unit), y_shape)
 
 
 def triangular_grad_x(grad: Tensor, x: Tensor, out: Tensor, upper: bool, transpose: bool, unit: bool) -> Tensor:
     g = -_triangular_adjoint(grad, x, upper, transpose, unit).matmul(adjoint(out))
     g = transposed(g) if transpose else g
-    return fit(triangle(g, upper, int(unit) * (1 if upper else -1)), tuple(x.shape))
+    return sum_to(triangle(g, upper, int(unit) * (1 if upper else -1)), tuple(x.shape))
 
 
 def cholesky_grad(grad: Tensor, out: Tensor, upper: bool) -> Tensor:

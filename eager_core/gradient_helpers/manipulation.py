@@ -13,7 +13,9 @@ def sum_to(grad: Tensor, shape: Shape) -> Tensor:
     """Sum over the axes that broadcasting had added or stretched."""
     extra = len(grad.shape) - len(shape)
     axes = [a for a, n in enumerate(grad.shape) if a < extra or (shape[a - extra] == 1 and n != 1)]
-    return (grad.sum(axis=axes, keepdim=True) if axes else grad).reshape(list(shape))
+    if axes:
+        grad = grad.sum(axis=axes)
+    return grad if tuple(grad.shape) == shape else grad.reshape(list(shape))
 
 
 def tile_grad(grad: Tensor, shape: Shape) -> Tensor:

@@ -1,5 +1,4 @@
 """Gradients: backward and `grad`, grad modes, functions with a backward of their own, and what is kept for backward."""
-import importlib
 from typing import TYPE_CHECKING
 
 from python_api.autograd.anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
@@ -13,19 +12,12 @@ from python_api.autograd.mutation import (
 from python_api.autograd.py_layer import PyLayer, PyLayerContext
 from python_api.autograd.recompute import checkpoint
 from python_api.autograd.saved_tensors import saved_tensors_hooks
+from python_api.on_demand import imported_on_demand
 
 if TYPE_CHECKING:
     from python_api.autograd import graph
 else:
-
-    def __getattr__(name):
-        """Import what few programs need when it is first asked for."""
-        if name == "graph":
-            return importlib.import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = imported_on_demand(globals(), "graph")
 
 
 __all__ = [

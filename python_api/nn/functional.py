@@ -51,6 +51,7 @@ from eager_core import take_along_axis as _take_along_axis
 from eager_core import where as _where
 from eager_core.gradient_helpers import OPS as _OPS
 from python_api import creation, dtypes
+from python_api.composite import on_tensors
 from python_api.framework import as_dtype, check_constant
 from python_api.manipulation import pad
 
@@ -93,6 +94,9 @@ def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None =
     return _log_softmax(_floating(x, "x", "log_softmax", dtype), axis)
 
 
+_TENSOR_OR_NONE = (Tensor, type(None))
+
+
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """Return ``x @ weight + bias``.
 
@@ -113,10 +117,16 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
     ValueError
         The shapes do not fit.
     """
+    if type(x) is not Tensor or type(weight) is not Tensor or type(bias) not in _TENSOR_OR_NONE:
+        _check_tensor(x, "x", "linear")
+        _check_tensor(weight, "weight", "linear")
+        if bias is not None:
+            _check_tensor(bias, "bias", "linear")
     product = _matmul(x, weight)
     return product if bias is None else product + bias
 
 
+@on_tensors
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """Return the squared differences, their mean, or their sum.
 
@@ -419,6 +429,7 @@ def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     return a * sigmoid(b)
 
 
+@on_tensors
 def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tensor:
     """Return ``silu(x) * y``; without `y`, x and y are the halves of `x` along the last axis."""
     x = _floating(x, "x", "swiglu")
@@ -539,26 +550,31 @@ def dropout(
     return x.multiply_(factor) if inplace else x * factor
 
 
+@on_tensors
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input of shape (N, C, L) or (C, L)."""
     return _channel_dropout(input, p, training, (2, 3), input.ndim - 2, "dropout1d", inplace)
 
 
+@on_tensors
 def dropout2d(x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """`dropout` of whole channels of an input of four axes."""
     return _channel_dropout(x, p, training, (4,), _channels(data_format, ("NCHW", "NHWC"), "dropout2d"), "dropout2d")
 
 
+@on_tensors
 def dropout3d(x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCDHW", name: str | None = None) -> Tensor:
     """`dropout` of whole channels of an input of five axes."""
     return _channel_dropout(x, p, training, (5,), _channels(data_format, ("NCDHW", "NDHWC"), "dropout3d"), "dropout3d")
 
 
+@on_tensors
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
     """Set elements at random to the limit of `selu`, and scale so that mean and variance of its outputs stay."""
     return _alpha_dropout(x, p, training, list(x.shape), "alpha_dropout")
 
 
+@on_tensors
 def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
     """`alpha_dropout` of whole channels, axis 1."""
     if training and x.ndim < 2:
@@ -581,7 +597,6 @@ def _alpha_dropout(x: Tensor, p: float, training: bool, lengths: list[int], call
 
 def _channel_dropout(x: Tensor, p: float, training: bool, ndims: tuple[int, ...], channels: int, caller: str,
                      inplace: bool = False) -> Tensor:
-    _check_tensor(x, "x", caller)
     if x.ndim not in ndims:
         raise ValueError(f"(InvalidArgument) {caller}(): x must have {' or '.join(map(str, ndims))} axes, but has {x.ndim}")
     axes = [channels % x.ndim] if x.ndim == 2 else [0, channels % x.ndim]

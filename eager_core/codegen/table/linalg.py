@@ -88,7 +88,7 @@ OPS: tuple[Op, ...] = (
        formula="grad f + (norm's gradient of sum(grad x) df/dnorm), f = max_norm / norm; grad where the norm is not above"),
     *(Op(name, "array", "input: tensor, x: tensor, y: tensor, beta: float = 1.0, alpha: float = 1.0" + NAME,
          f"beta input + alpha (x matmul y), {what}.", kernel="linalg." + name, inputs=("Input", "X", "Y"), inplace=True,
-         grad={"input": "linalg.fit(grad * beta, input.meta)", "x": "linalg.addmm_grad_x(grad, y, alpha)",
+         grad={"input": "manipulation.sum_to(grad * beta, input.meta)", "x": "linalg.addmm_grad_x(grad, y, alpha)",
                "y": "linalg.addmm_grad_y(grad, x, alpha)"}, formula="beta grad; alpha grad y^H; alpha x^H grad")
       for name, what in (("addmm", "of matrices"), ("baddbmm", "of stacks of matrices"))),
     # ---- complex numbers ----------------------------------------------------------------------------------------------------------------
