@@ -4,102 +4,46 @@
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "vector_math.h"
 
-#define HEADER(NAME) static void NAME(char **args, const intptr_t *n, const intptr_t *steps, void *data)
-enum { BLOCK = 256 };
+#define ON_CIRCLE fabs((double)x) <= CIRCLE_LIMIT
+#define NORMAL x >= 0x1p-1022 && x < HUGE_VAL
 
-/* ABLE(x): the function holds for x; elements of a block with others are done one by one, by OTHERWISE. */
-#define LOOP(NAME, T, TARGET, CALCULATE, ABLE, OTHERWISE) \
-    TARGET HEADER(NAME) \
-    { \
-        const intptr_t count = *n, step = steps[0], out_step = steps[1]; \
-        (void)data; \
-        if (step == EAGER_SIZE(T) && out_step == EAGER_SIZE(T)) { \
-            for (intptr_t start = 0; start < count; start += BLOCK) { \
-                const T *in = (const T *)args[0] + start; \
-                T *out = (T *)args[1] + start; \
-                const intptr_t size = count - start < BLOCK ? count - start : BLOCK; \
-                intptr_t others = 0; \
-                for (intptr_t i = 0; i < size; i++) others += !ABLE(in[i]); \
-                if (!others) { \
-                    EAGER_INDEPENDENT \
-                    for (intptr_t i = 0; i < size; i++) out[i] = CALCULATE(in[i]); \
-                } else { \
-                    for (intptr_t i = 0; i < size; i++) out[i] = ABLE(in[i]) ? CALCULATE(in[i]) : OTHERWISE(in[i]); \
-                } \
-            } \
-        } else { \
-            const char *in = args[0]; \
-            char *out = args[1]; \
-            for (intptr_t i = 0; i < count; i++, in += step, out += out_step) { \
-                const T x = *(const T *)in; \
-                *(T *)out = ABLE(x) ? CALCULATE(x) : OTHERWISE(x); \
-            } \
-        } \
-    }
-
-/* Saved value and gradient; one gradient for all elements is common: it is what a sum hands back. */
-#define GRADIENT_LOOP(NAME, T, TARGET, CALCULATE, ABLE, OTHERWISE) \
-    TARGET HEADER(NAME) \
-    { \
-        const intptr_t count = *n, step = steps[0], grad_step = steps[1], out_step = steps[2]; \
-        (void)data; \
-        if (step == EAGER_SIZE(T) && out_step == EAGER_SIZE(T) && (grad_step == EAGER_SIZE(T) || grad_step == 0)) { \
-            for (intptr_t start = 0; start < count; start += BLOCK) { \
-                const T *in = (const T *)args[0] + start, *grad = (const T *)(args[1] + start * grad_step), first = *grad; \
-                T *out = (T *)args[2] + start; \
-                const intptr_t size = count - start < BLOCK ? count - start : BLOCK; \
-                intptr_t others = 0; \
-                for (intptr_t i = 0; i < size; i++) others += !ABLE(in[i]); \
-                if (others) { \
-                    for (intptr_t i = 0; i < size; i++) { \
-                        const T g = grad_step ? grad[i] : first; \
-                        out[i] = ABLE(in[i]) ? CALCULATE(in[i], g) : OTHERWISE(in[i], g); \
-                    } \
-                } else if (grad_step) { \
-                    EAGER_INDEPENDENT \
-                    for (intptr_t i = 0; i < size; i++) out[i] = CALCULATE(in[i], grad[i]); \
-                } else { \
-                    EAGER_INDEPENDENT \
-                    for (intptr_t i = 0; i < size; i++) out[i] = CALCULATE(in[i], first); \
-                } \
-            } \
-        } else { \
-            const char *in = args[0], *grad = args[1]; \
-            char *out = args[2]; \
-            for (intptr_t i = 0; i < count; i++, in += step, grad += grad_step, out += out_step) { \
-                const T x = *(const T *)in, g = *(const T *)grad; \
-                *(T *)out = ABLE(x) ? CALCULATE(x, g) : OTHERWISE(x, g); \
-            } \
-        } \
-    }
-
-#define ALWAYS(x) 1
-#define ON_CIRCLE(x) (fabs(x) <= CIRCLE_LIMIT)
-#define ON_CIRCLE_SINGLE(x) (fabsf(x) <= (float)CIRCLE_LIMIT)
-#define NEVER(x) (x)
-#define SIN_GRAD(x, g) ((g) * vector_cos(x))
-#define COS_GRAD(x, g) (-(g) * vector_sin(x))
-#define SIN_GRAD_SINGLE(x, g) ((g) * vector_cos_single(x))
-#define COS_GRAD_SINGLE(x, g) (-(g) * vector_sin_single(x))
-#define SIN_GRAD_LIBM(x, g) ((g) * cos(x))
-#define COS_GRAD_LIBM(x, g) (-(g) * sin(x))
-#define SIN_GRAD_LIBM_SINGLE(x, g) ((g) * cosf(x))
-#define COS_GRAD_LIBM_SINGLE(x, g) (-(g) * sinf(x))
+/* Loops over x, or x and g, in float and in double; SELECTED: where ABLE is true, else by libm. */
+#define DOUBLE(NAME, TARGET, GRADIENT, CALCULATE) EAGER_LOOP(NAME, double, TARGET, GRADIENT, , y = CALCULATE;, 0, 1, )
+#define BOTH(NAME, ISA, TARGET, GRADIENT, FLOAT, CALCULATE) \
+    EAGER_LOOP(NAME##_float32_##ISA, float, TARGET, GRADIENT, , y = (float)(FLOAT);, 0, 1, ) \
+    DOUBLE(NAME##_float64_##ISA, TARGET, GRADIENT, CALCULATE)
+#define SELECTED(NAME, T, TARGET, GRADIENT, CALCULATE, ABLE, OTHERWISE) \
+    EAGER_LOOP(NAME, T, TARGET, GRADIENT, , y = (T)(CALCULATE);, 1, ABLE, y = OTHERWISE;)
 
 #define LOOPS(TARGET, ISA) \
-    LOOP(sin_float64_##ISA, double, TARGET, vector_sin, ON_CIRCLE, sin) \
-    LOOP(cos_float64_##ISA, double, TARGET, vector_cos, ON_CIRCLE, cos) \
-    LOOP(sin_float32_##ISA, float, TARGET, vector_sin_single, ON_CIRCLE_SINGLE, sinf) \
-    LOOP(cos_float32_##ISA, float, TARGET, vector_cos_single, ON_CIRCLE_SINGLE, cosf) \
-    GRADIENT_LOOP(sin_grad_float64_##ISA, double, TARGET, SIN_GRAD, ON_CIRCLE, SIN_GRAD_LIBM) \
-    GRADIENT_LOOP(cos_grad_float64_##ISA, double, TARGET, COS_GRAD, ON_CIRCLE, COS_GRAD_LIBM) \
-    GRADIENT_LOOP(sin_grad_float32_##ISA, float, TARGET, SIN_GRAD_SINGLE, ON_CIRCLE_SINGLE, SIN_GRAD_LIBM_SINGLE) \
-    GRADIENT_LOOP(cos_grad_float32_##ISA, float, TARGET, COS_GRAD_SINGLE, ON_CIRCLE_SINGLE, COS_GRAD_LIBM_SINGLE) \
-    LOOP(tanh_float64_##ISA, double, TARGET, vector_tanh, ALWAYS, NEVER) \
-    LOOP(sigmoid_float64_##ISA, double, TARGET, vector_sigmoid, ALWAYS, NEVER) \
-    LOOP(sigmoid_float32_##ISA, float, TARGET, vector_sigmoid_single, ALWAYS, NEVER) \
-    LOOP(erf_float64_##ISA, double, TARGET, vector_erf, ALWAYS, NEVER) \
-    LOOP(erf_float32_##ISA, float, TARGET, vector_erf_single, ALWAYS, NEVER)
+    SELECTED(sin_float32_##ISA, float, TARGET, 0, sin_of(x, 1), ON_CIRCLE, sinf(x)) \
+    SELECTED(sin_float64_##ISA, double, TARGET, 0, sin_of(x, 0), ON_CIRCLE, sin(x)) \
+    SELECTED(cos_float32_##ISA, float, TARGET, 0, cos_of(x, 1), ON_CIRCLE, cosf(x)) \
+    SELECTED(cos_float64_##ISA, double, TARGET, 0, cos_of(x, 0), ON_CIRCLE, cos(x)) \
+    SELECTED(sin_grad_float32_##ISA, float, TARGET, 1, g * (float)cos_of(x, 1), ON_CIRCLE, g * cosf(x)) \
+    SELECTED(sin_grad_float64_##ISA, double, TARGET, 1, g * cos_of(x, 0), ON_CIRCLE, g * cos(x)) \
+    SELECTED(cos_grad_float32_##ISA, float, TARGET, 1, -g * (float)sin_of(x, 1), ON_CIRCLE, -g * sinf(x)) \
+    SELECTED(cos_grad_float64_##ISA, double, TARGET, 1, -g * sin_of(x, 0), ON_CIRCLE, -g * sin(x)) \
+    SELECTED(log_float64_##ISA, double, TARGET, 0, log_of(x), NORMAL, log(x)) \
+    DOUBLE(exp_float64_##ISA, TARGET, 0, exp_of(x)) \
+    DOUBLE(tanh_float64_##ISA, TARGET, 0, tanh_of(x)) \
+    BOTH(sigmoid, ISA, TARGET, 0, sigmoid_in_float(x), sigmoid_of(x)) \
+    BOTH(erf, ISA, TARGET, 0, erf_of(x, 1), erf_of(x, 0)) \
+    BOTH(erfc, ISA, TARGET, 0, erfc_of(x, 1), erfc_of(x, 0)) \
+    BOTH(gelu, ISA, TARGET, 0, gelu_in_float(x), gelu_of(x)) \
+    BOTH(gelu_tanh, ISA, TARGET, 0, gelu_tanh_of(x, 1), gelu_tanh_of(x, 0)) \
+    BOTH(gelu_grad, ISA, TARGET, 1, g * gelu_slope_in_float(x), g * gelu_slope(x)) \
+    BOTH(gelu_tanh_grad, ISA, TARGET, 1, g * (float)gelu_tanh_slope(x, 1), g * gelu_tanh_slope(x, 0)) \
+    static const eager_loop ISA[EAGER_FUNCTIONS][EAGER_DTYPES] = { \
+        [EAGER_SIN] = FLOATS(sin, ISA), [EAGER_COS] = FLOATS(cos, ISA), \
+        [EAGER_SIN_GRAD] = FLOATS(sin_grad, ISA), [EAGER_COS_GRAD] = FLOATS(cos_grad, ISA), \
+        [EAGER_EXP] = {[EAGER_FLOAT64] = exp_float64_##ISA}, [EAGER_LOG] = {[EAGER_FLOAT64] = log_float64_##ISA}, \
+        [EAGER_TANH] = {[EAGER_FLOAT64] = tanh_float64_##ISA}, [EAGER_SIGMOID] = FLOATS(sigmoid, ISA), \
+        [EAGER_ERF] = FLOATS(erf, ISA), [EAGER_ERFC] = FLOATS(erfc, ISA), \
+        [EAGER_GELU] = FLOATS(gelu, ISA), [EAGER_GELU_TANH] = FLOATS(gelu_tanh, ISA), \
+        [EAGER_GELU_GRAD] = FLOATS(gelu_grad, ISA), [EAGER_GELU_TANH_GRAD] = FLOATS(gelu_tanh_grad, ISA), \
+    };
+#define FLOATS(NAME, ISA) {[EAGER_FLOAT32] = NAME##_float32_##ISA, [EAGER_FLOAT64] = NAME##_float64_##ISA}
 
 LOOPS(__attribute__((target("avx2,fma"))), avx2)
 LOOPS(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"))), avx512)
@@ -112,18 +56,6 @@ static int has_avx512(void)
 
 eager_loop eager_vector_loop_up_to(int level, int function, int dtype)
 {
-#define OF_ISA(ISA) \
-    { \
-        [EAGER_VECTOR_SIN] = {[EAGER_FLOAT32] = sin_float32_##ISA, [EAGER_FLOAT64] = sin_float64_##ISA}, \
-        [EAGER_VECTOR_COS] = {[EAGER_FLOAT32] = cos_float32_##ISA, [EAGER_FLOAT64] = cos_float64_##ISA}, \
-        [EAGER_VECTOR_SIN_GRAD] = {[EAGER_FLOAT32] = sin_grad_float32_##ISA, [EAGER_FLOAT64] = sin_grad_float64_##ISA}, \
-        [EAGER_VECTOR_COS_GRAD] = {[EAGER_FLOAT32] = cos_grad_float32_##ISA, [EAGER_FLOAT64] = cos_grad_float64_##ISA}, \
-        [EAGER_VECTOR_TANH] = {[EAGER_FLOAT64] = tanh_float64_##ISA}, \
-        [EAGER_VECTOR_SIGMOID] = {[EAGER_FLOAT32] = sigmoid_float32_##ISA, [EAGER_FLOAT64] = sigmoid_float64_##ISA}, \
-        [EAGER_VECTOR_ERF] = {[EAGER_FLOAT32] = erf_float32_##ISA, [EAGER_FLOAT64] = erf_float64_##ISA}, \
-    }
-    static const eager_loop avx2[EAGER_VECTOR_FUNCTIONS][EAGER_DTYPES] = OF_ISA(avx2);
-    static const eager_loop avx512[EAGER_VECTOR_FUNCTIONS][EAGER_DTYPES] = OF_ISA(avx512);
     if (level < 1 || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return NULL;
     return (level > 1 && has_avx512() ? avx512 : avx2)[function][dtype];
 }
