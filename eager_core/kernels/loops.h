@@ -42,8 +42,8 @@ typedef struct { double re, im; } eager_c128;
 #define EAGER_FIRST(c) p = c;
 
 /* exp(x) 2^64 for x <= 0 (or NaN) in float32, 1 ulp; times EAGER_DROP it is exp(x), which may be subnormal. Plain arithmetic that compilers
- * vectorise, hence no conditions (they would become branches): half the time of a call of expf per element. `fused`, a constant: the
- * processor has FMA. Needs float arithmetic in float (not x87). */
+ * vectorise, hence no conditions (they would become branches): half the time of a call of expf per element. Constants: `fused`, the
+ * processor has FMA; `bounded`, x >= -104. Needs float arithmetic in float (not x87). */
 #define EAGER_DROP 0x1p-64f
 #if defined(__GNUC__)
 #define EAGER_FUSED(a, b, c) (fused ? __builtin_fmaf(a, b, c) : (a) * (b) + (c))
@@ -51,10 +51,10 @@ typedef struct { double re, im; } eager_c128;
 #define EAGER_FUSED(a, b, c) ((a) * (b) + (c))
 #endif
 #define EAGER_NEXT_FUSED(c) p = EAGER_FUSED(p, r, c);
-EAGER_SPECIALISED float eager_lifted_exp_negative(float x, int fused)
+EAGER_SPECIALISED float eager_lifted_exp_negative(float x, int fused, int bounded)
 {
     const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
-    const uint32_t vanishes = x < -104.0f; /* exp(x) < 2^-150; what is calculated below is nonsense then */
+    const uint32_t vanishes = !bounded && x < -104.0f; /* exp(x) < 2^-150; what is calculated below is nonsense then */
     float whole = EAGER_FUSED(x, 1.44269504088896341f, shift), r, p;
     uint32_t bits;
     memcpy(&bits, &whole, sizeof bits);
@@ -70,7 +70,7 @@ EAGER_SPECIALISED float eager_lifted_exp_negative(float x, int fused)
     memcpy(&p, &bits, sizeof p);
     return p;
 }
-static inline float eager_exp_negative(float x) { return eager_lifted_exp_negative(x, 0) * EAGER_DROP; }
+static inline float eager_exp_negative(float x) { return eager_lifted_exp_negative(x, 0, 0) * EAGER_DROP; }
 
 /* A loop NAME over x, and over g if GRADIENT is 1: saved values and gradients. One g for all x is common: it is what a sum hands back.
  * PREPARE declares what the loop needs of `data`; CALCULATE gives y of type T.

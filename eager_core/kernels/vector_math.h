@@ -176,7 +176,7 @@ INLINE double gelu_of(double x)
 {
     const double a = fabs(x), u = a > 39.0 ? 39.0 : a;
     const double tail = u * (0.5 * erfcx_of(u * SQRT_HALF, 0)) * lifted_normal(u, 2.0, 0) * DROP(0);
-    return x > 0.0 ? x - tail : with_sign_of(tail, x);
+    return (x >= 0.0 ? x : -0.0) - tail;
 }
 
 INLINE double gelu_slope(double x)
@@ -219,7 +219,7 @@ INLINE double gelu_tanh_slope(double x, int brief)
 /* In float: these are as fast as memory. */
 INLINE float sigmoid_in_float(float x)
 {
-    const float e = eager_lifted_exp_negative(-fabsf(x), 1) * EAGER_DROP;
+    const float e = eager_lifted_exp_negative(-fabsf(x), 1, 0) * EAGER_DROP;
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
@@ -227,7 +227,7 @@ INLINE float sigmoid_in_float(float x)
 INLINE float normal_in_float(float a, float *lifted)
 {
     const float b = a * (float)SQRT_HALF, q = 1.0f / (b + 3.0f), z = (b - 3.0f) * q, square = a * a;
-    const float e = eager_lifted_exp_negative(-0.5f * square, 1);
+    const float e = eager_lifted_exp_negative(-0.5f * square, 1, 1);
     float p;
     *lifted = __builtin_fmaf(e, -0.5f * __builtin_fmaf(a, a, -square), e);
     EAGER_POLYNOMIAL_ERFC_SINGLE(EAGER_FIRST, NEXT_IN_FLOAT)
@@ -236,15 +236,15 @@ INLINE float normal_in_float(float a, float *lifted)
 
 INLINE float gelu_in_float(float x)
 {
-    const float a = fabsf(x), u = a > 14.5f ? 14.5f : a;
+    const float a = fabsf(x), u = a > 14.42f ? 14.42f : a;
     float e;
     const float tail = u * normal_in_float(u, &e) * e * EAGER_DROP;
-    return x > 0.0f ? x - tail : copysignf(tail, x);
+    return (x >= 0.0f ? x : -0.0f) - tail;
 }
 
 INLINE float gelu_slope_in_float(float x)
 {
-    const float a = fabsf(x), u = a > 14.5f ? 14.5f : a;
+    const float a = fabsf(x), u = a > 14.42f ? 14.42f : a;
     float e;
     const float ratio = normal_in_float(u, &e), slope = __builtin_fmaf(-(float)DENSITY, u, ratio) * e * EAGER_DROP;
     return x < 0.0f ? slope : 1.0f - slope;
