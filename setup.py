@@ -54,8 +54,7 @@ class Build(NamedTuple):
     macros: Mapping[str, str] = MappingProxyType({})
 
 
-# Nobody reads the processor's floating-point flags: without that, GCC makes no vector code of most conditions.
-OPTIMISED = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-g0"]
+OPTIMISED = ["-O3", "-fno-math-errno", "-ffp-contract=off", "-g0"]
 CAREFUL = ["-O1", "-ffp-contract=off", "-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
 STRIPPED = ["-Wl,-S,-x"] if sys.platform == "darwin" else ["-s"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]

@@ -3,8 +3,36 @@
 
 #include "loops.h"
 
-#define UNARY(NAME, T, PREPARE, CALCULATE) EAGER_LOOP(NAME, T, , 0, PREPARE, CALCULATE, 0, 1, )
-#define GRADIENT(NAME, T, CALCULATE) EAGER_LOOP(NAME, T, , 1, , CALCULATE, 0, 1, )
+/* A loop NAME over x, and over g if IS_GRADIENT is 1: saved values and gradients. One g for all x is common: it is what a sum hands back.
+ * PREPARE declares what the loop needs of `data`; CALCULATE gives y of type T. */
+#define ONE(T, X, G, CALCULATE, PUT) \
+    { \
+        const T x = X, g = G; \
+        T y; \
+        (void)g; \
+        CALCULATE \
+        PUT = y; \
+    }
+#define LOOP(NAME, T, IS_GRADIENT, PREPARE, CALCULATE) \
+    static void NAME(char **args, const intptr_t *n, const intptr_t *steps, void *data) \
+    { \
+        const intptr_t count = *n, step = steps[0], grad_step = IS_GRADIENT ? steps[1] : 0, out_step = steps[1 + IS_GRADIENT]; \
+        PREPARE \
+        (void)data; \
+        if (step == EAGER_SIZE(T) && out_step == EAGER_SIZE(T) && (grad_step == EAGER_SIZE(T) || grad_step == 0) && count > 0) { \
+            const T *xs = (const T *)args[0], *gs = (const T *)args[IS_GRADIENT], g0 = *gs; \
+            T *out = (T *)args[1 + IS_GRADIENT]; \
+            if (grad_step) { EAGER_INDEPENDENT for (intptr_t i = 0; i < count; i++) ONE(T, xs[i], gs[i], CALCULATE, out[i]) } \
+            else { EAGER_INDEPENDENT for (intptr_t i = 0; i < count; i++) ONE(T, xs[i], g0, CALCULATE, out[i]) } \
+        } else { \
+            const char *in = args[0], *grad = args[IS_GRADIENT]; \
+            char *out = args[1 + IS_GRADIENT]; \
+            for (intptr_t i = 0; i < count; i++, in += step, grad += grad_step, out += out_step) \
+                ONE(T, *(const T *)in, *(const T *)grad, CALCULATE, *(T *)out) \
+        } \
+    }
+#define UNARY(NAME, T, PREPARE, CALCULATE) LOOP(NAME, T, 0, PREPARE, CALCULATE)
+#define GRADIENT(NAME, T, CALCULATE) LOOP(NAME, T, 1, , CALCULATE)
 
 /* exp of -|x| never overflows; 1/(1+e) and e/(1+e) are the two halves.  Not 1 - 1/(1+e): that loses the left tail. */
 UNARY(sigmoid_float32, float, , const float e = eager_exp_negative(-fabsf(x)); y = (x < 0 ? e : 1.0f) / (1.0f + e);)

@@ -71,49 +71,4 @@ EAGER_SPECIALISED float eager_lifted_exp_negative(float x, int fused, int bounde
     return p;
 }
 static inline float eager_exp_negative(float x) { return eager_lifted_exp_negative(x, 0, 0) * EAGER_DROP; }
-
-/* A loop NAME over x, and over g if GRADIENT is 1: saved values and gradients. One g for all x is common: it is what a sum hands back.
- * PREPARE declares what the loop needs of `data`; CALCULATE gives y of type T.
- * SOME is 1 if it may only be used where ABLE is true: blocks of elements with others are done one by one, others by OTHERWISE. */
-enum { EAGER_SELECTED_BLOCK = 256 };
-#define EAGER_ONE(X, G, ABLE, CALCULATE, OTHERWISE, PUT) \
-    { \
-        const eager_T x = X, g = G; \
-        eager_T y; \
-        (void)g; \
-        if (ABLE) { CALCULATE } else { OTHERWISE } \
-        PUT = y; \
-    }
-#define EAGER_LOOP(NAME, T, TARGET, GRADIENT, PREPARE, CALCULATE, SOME, ABLE, OTHERWISE) \
-    TARGET static void NAME(char **args, const intptr_t *n, const intptr_t *steps, void *data) \
-    { \
-        typedef T eager_T; \
-        const intptr_t count = *n, step = steps[0], grad_step = GRADIENT ? steps[1] : 0, out_step = steps[1 + GRADIENT]; \
-        PREPARE \
-        (void)data; \
-        if (step == EAGER_SIZE(T) && out_step == EAGER_SIZE(T) && (grad_step == EAGER_SIZE(T) || grad_step == 0)) { \
-            const intptr_t block = SOME ? EAGER_SELECTED_BLOCK : count; \
-            for (intptr_t start = 0; start < count; start += block) { \
-                const T *xs = (const T *)args[0] + start, *gs = (const T *)(args[GRADIENT] + start * grad_step), g0 = *gs; \
-                T *out = (T *)args[1 + GRADIENT] + start; \
-                const intptr_t size = count - start < block ? count - start : block; \
-                intptr_t others = 0; \
-                if (SOME) for (intptr_t i = 0; i < size; i++) { const T x = xs[i]; (void)x; others += !(ABLE); } \
-                if (others) { \
-                    for (intptr_t i = 0; i < size; i++) EAGER_ONE(xs[i], grad_step ? gs[i] : g0, ABLE, CALCULATE, OTHERWISE, out[i]) \
-                } else if (grad_step) { \
-                    EAGER_INDEPENDENT \
-                    for (intptr_t i = 0; i < size; i++) EAGER_ONE(xs[i], gs[i], 1, CALCULATE, , out[i]) \
-                } else { \
-                    EAGER_INDEPENDENT \
-                    for (intptr_t i = 0; i < size; i++) EAGER_ONE(xs[i], g0, 1, CALCULATE, , out[i]) \
-                } \
-            } \
-        } else { \
-            const char *in = args[0], *grad = args[GRADIENT]; \
-            char *out = args[1 + GRADIENT]; \
-            for (intptr_t i = 0; i < count; i++, in += step, grad += grad_step, out += out_step) \
-                EAGER_ONE(*(const T *)in, *(const T *)grad, ABLE, CALCULATE, OTHERWISE, *(T *)out) \
-        } \
-    }
 #endif

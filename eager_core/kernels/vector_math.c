@@ -4,26 +4,105 @@
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "vector_math.h"
 
-#define ON_CIRCLE fabs((double)x) <= CIRCLE_LIMIT
-#define NORMAL x >= 0x1p-1022 && x < HUGE_VAL
+/* GCC makes no vector code of most conditions if the processor's floating-point flags matter, and here nobody reads them. */
+#if !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
 
-/* Loops over x, or x and g, in float and in double; SELECTED: where ABLE is true, else by libm. */
-#define DOUBLE(NAME, TARGET, GRADIENT, CALCULATE) EAGER_LOOP(NAME, double, TARGET, GRADIENT, , y = CALCULATE;, 0, 1, )
-#define BOTH(NAME, ISA, TARGET, GRADIENT, FLOAT, CALCULATE) \
-    EAGER_LOOP(NAME##_float32_##ISA, float, TARGET, GRADIENT, , y = (float)(FLOAT);, 0, 1, ) \
-    DOUBLE(NAME##_float64_##ISA, TARGET, GRADIENT, CALCULATE)
+/* Functions are compiled for whole blocks of a vector's length. What is left over, and what does not lie side by side, goes through a block
+ * of its own: so a result does not depend on the place of an element, and each function is there once. g: of gradients; `g_step` is 0 if one
+ * block serves. */
+enum { BLOCK_float = 16, BLOCK_double = 8 };
+typedef int32_t mask_float;
+typedef int64_t mask_double;
+#define IN_BLOCKS(T) \
+    typedef void blocks_##T(const T *xs, const T *gs, T *out, intptr_t blocks, intptr_t g_step); \
+    EAGER_SHARED void in_blocks_##T(char **args, intptr_t n, const intptr_t *steps, int gradient, blocks_##T *run) \
+    { \
+        enum { BLOCK = BLOCK_##T }; \
+        const char *in = args[0], *grad = args[gradient]; \
+        char *out = args[1 + gradient]; \
+        const intptr_t step = steps[0], grad_step = gradient ? steps[1] : 0, out_step = steps[1 + gradient]; \
+        T x[BLOCK], g[BLOCK]; \
+        if (n <= 0) return; \
+        for (int i = 0; i < BLOCK; i++) g[i] = *(const T *)grad; \
+        if (step == EAGER_SIZE(T) && out_step == EAGER_SIZE(T) && (grad_step == EAGER_SIZE(T) || grad_step == 0)) { \
+            const intptr_t blocks = n / BLOCK; \
+            run((const T *)in, grad_step ? (const T *)grad : g, (T *)out, blocks, grad_step ? BLOCK : 0); \
+            in += blocks * BLOCK * step; \
+            grad += blocks * BLOCK * grad_step; \
+            out += blocks * BLOCK * out_step; \
+            n -= blocks * BLOCK; \
+        } \
+        for (; n > 0; n -= BLOCK) { \
+            const int count = n < BLOCK ? (int)n : BLOCK; \
+            for (int i = 0; i < BLOCK; i++) x[i] = 1; /* every function can do with it */ \
+            for (int i = 0; i < count; i++, in += step) x[i] = *(const T *)in; \
+            if (grad_step) for (int i = 0; i < count; i++, grad += grad_step) g[i] = *(const T *)grad; \
+            run(x, g, x, 1, 0); \
+            for (int i = 0; i < count; i++, out += out_step) *(T *)out = x[i]; \
+        } \
+    }
+IN_BLOCKS(float) IN_BLOCKS(double)
+
+#define BLOCKS(NAME, T, TARGET, CALCULATE) \
+    TARGET __attribute__((noinline)) static void NAME##_blocks(const T *xs, const T *gs, T *out, intptr_t blocks, intptr_t g_step) \
+    { \
+        for (; blocks > 0; blocks--, xs += BLOCK_##T, gs += g_step, out += BLOCK_##T) { \
+            EAGER_INDEPENDENT \
+            for (int i = 0; i < BLOCK_##T; i++) { const T x = xs[i], g = gs[i]; (void)g; out[i] = (T)(CALCULATE); } \
+        } \
+    }
+#define LOOP(NAME, T, GRADIENT, RUN) \
+    static void NAME(char **args, const intptr_t *n, const intptr_t *steps, void *data) \
+    { \
+        (void)data; \
+        in_blocks_##T(args, *n, steps, GRADIENT, RUN); \
+    }
+#define WHOLE(NAME, T, TARGET, GRADIENT, CALCULATE) BLOCKS(NAME, T, TARGET, CALCULATE) LOOP(NAME, T, GRADIENT, NAME##_blocks)
+
+/* The function serves where ABLE is true of x; OTHERWISE is libm's. A look at some blocks at a time is cheap. */
+enum { LOOKED_AT = 16 };
 #define SELECTED(NAME, T, TARGET, GRADIENT, CALCULATE, ABLE, OTHERWISE) \
-    EAGER_LOOP(NAME, T, TARGET, GRADIENT, , y = (T)(CALCULATE);, 1, ABLE, y = OTHERWISE;)
+    BLOCKS(NAME, T, TARGET, CALCULATE) \
+    TARGET static void NAME##_selected(const T *xs, const T *gs, T *out, intptr_t blocks, intptr_t g_step) \
+    { \
+        while (blocks > 0) { \
+            intptr_t some = blocks < LOOKED_AT ? blocks : LOOKED_AT; \
+            T old_x[BLOCK_##T], old_g[BLOCK_##T]; \
+            mask_##T others = 0; \
+            for (intptr_t i = 0; i < some * BLOCK_##T; i++) { const T x = xs[i]; others |= (ABLE) ? 0 : 1; } \
+            if (others) some = 1; \
+            if (others) for (int i = 0; i < BLOCK_##T; i++) { old_x[i] = xs[i]; old_g[i] = gs[i]; } \
+            NAME##_blocks(xs, gs, out, some, g_step); \
+            if (others) for (int i = 0; i < BLOCK_##T; i++) { \
+                const T x = old_x[i], g = old_g[i]; \
+                (void)g; \
+                if (!(ABLE)) out[i] = OTHERWISE; \
+            } \
+            blocks -= some; \
+            xs += some * BLOCK_##T; \
+            gs += some * g_step; \
+            out += some * BLOCK_##T; \
+        } \
+    } \
+    LOOP(NAME, T, GRADIENT, NAME##_selected)
+#define DOUBLE(NAME, TARGET, GRADIENT, CALCULATE) WHOLE(NAME, double, TARGET, GRADIENT, CALCULATE)
+#define BOTH(NAME, ISA, TARGET, GRADIENT, FLOAT, CALCULATE) \
+    WHOLE(NAME##_float32_##ISA, float, TARGET, GRADIENT, FLOAT) \
+    DOUBLE(NAME##_float64_##ISA, TARGET, GRADIENT, CALCULATE)
+#define PARTLY(NAME, ISA, TARGET, GRADIENT, FLOAT, CALCULATE, ABLE, OTHERWISE_FLOAT, OTHERWISE) \
+    SELECTED(NAME##_float32_##ISA, float, TARGET, GRADIENT, FLOAT, ABLE, OTHERWISE_FLOAT) \
+    SELECTED(NAME##_float64_##ISA, double, TARGET, GRADIENT, CALCULATE, ABLE, OTHERWISE)
+#define ON_CIRCLE x >= -CIRCLE_LIMIT && x <= CIRCLE_LIMIT
+#define NORMAL x >= 0x1p-1022 && x <= 0x1.fffffffffffffp1023
+#define FLOATS(NAME, ISA) {[EAGER_FLOAT32] = NAME##_float32_##ISA, [EAGER_FLOAT64] = NAME##_float64_##ISA}
 
 #define LOOPS(TARGET, ISA) \
-    SELECTED(sin_float32_##ISA, float, TARGET, 0, sin_of(x, 1), ON_CIRCLE, sinf(x)) \
-    SELECTED(sin_float64_##ISA, double, TARGET, 0, sin_of(x, 0), ON_CIRCLE, sin(x)) \
-    SELECTED(cos_float32_##ISA, float, TARGET, 0, cos_of(x, 1), ON_CIRCLE, cosf(x)) \
-    SELECTED(cos_float64_##ISA, double, TARGET, 0, cos_of(x, 0), ON_CIRCLE, cos(x)) \
-    SELECTED(sin_grad_float32_##ISA, float, TARGET, 1, g * (float)cos_of(x, 1), ON_CIRCLE, g * cosf(x)) \
-    SELECTED(sin_grad_float64_##ISA, double, TARGET, 1, g * cos_of(x, 0), ON_CIRCLE, g * cos(x)) \
-    SELECTED(cos_grad_float32_##ISA, float, TARGET, 1, -g * (float)sin_of(x, 1), ON_CIRCLE, -g * sinf(x)) \
-    SELECTED(cos_grad_float64_##ISA, double, TARGET, 1, -g * sin_of(x, 0), ON_CIRCLE, -g * sin(x)) \
+    PARTLY(sin, ISA, TARGET, 0, sin_of(x, 1), sin_of(x, 0), ON_CIRCLE, sinf(x), sin(x)) \
+    PARTLY(cos, ISA, TARGET, 0, cos_of(x, 1), cos_of(x, 0), ON_CIRCLE, cosf(x), cos(x)) \
+    PARTLY(sin_grad, ISA, TARGET, 1, g * (float)cos_of(x, 1), g * cos_of(x, 0), ON_CIRCLE, g * cosf(x), g * cos(x)) \
+    PARTLY(cos_grad, ISA, TARGET, 1, -g * (float)sin_of(x, 1), -g * sin_of(x, 0), ON_CIRCLE, -g * sinf(x), -g * sin(x)) \
     SELECTED(log_float64_##ISA, double, TARGET, 0, log_of(x), NORMAL, log(x)) \
     DOUBLE(exp_float64_##ISA, TARGET, 0, exp_of(x)) \
     DOUBLE(tanh_float64_##ISA, TARGET, 0, tanh_of(x)) \
@@ -43,8 +122,6 @@
         [EAGER_GELU] = FLOATS(gelu, ISA), [EAGER_GELU_TANH] = FLOATS(gelu_tanh, ISA), \
         [EAGER_GELU_GRAD] = FLOATS(gelu_grad, ISA), [EAGER_GELU_TANH_GRAD] = FLOATS(gelu_tanh_grad, ISA), \
     };
-#define FLOATS(NAME, ISA) {[EAGER_FLOAT32] = NAME##_float32_##ISA, [EAGER_FLOAT64] = NAME##_float64_##ISA}
-
 LOOPS(__attribute__((target("avx2,fma"))), avx2)
 LOOPS(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"))), avx512)
 
