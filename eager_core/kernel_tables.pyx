@@ -14,6 +14,7 @@ cdef extern from "kernels/kernels.h":
         EAGER_SIN, EAGER_COS, EAGER_TANH, EAGER_EXP, EAGER_LOG, EAGER_KERNELS
         EAGER_SIGMOID, EAGER_ERF, EAGER_ERFC, EAGER_GELU, EAGER_GELU_TANH, EAGER_GELU_GRAD, EAGER_GELU_TANH_GRAD
     eager_loop eager_own_loop(int kernel, int dtype) noexcept
+    eager_loop eager_own_loop_up_to(int level, int kernel, int dtype) noexcept
     eager_loop eager_vector_loop(int function, int dtype) noexcept
     eager_loop eager_streaming_loop(int operation, int dtype) noexcept
     eager_loop eager_vector_loop_up_to(int level, int function, int dtype) noexcept
@@ -189,12 +190,14 @@ def _test_forget_loops():
 
 
 def _test_vector_math(str name not None, cnp.ndarray x not None, int level):
-    """The function's vector code for this level (1: AVX2, 2: AVX-512) on a one-dimensional array; a gradient's, of ones. None where there is none."""
+    """The function's code for this level (0: plain C, 1: AVX2, 2: AVX-512) on a one-dimensional array; a gradient's, of ones. None where there is
+    none: NumPy's serves."""
     cdef int function = {
         "sin": EAGER_SIN, "cos": EAGER_COS, "tanh": EAGER_TANH, "exp": EAGER_EXP, "log": EAGER_LOG, "sigmoid": EAGER_SIGMOID,
         "erf": EAGER_ERF, "erfc": EAGER_ERFC, "gelu": EAGER_GELU, "gelu_tanh": EAGER_GELU_TANH, "gelu_grad": EAGER_GELU_GRAD,
         "gelu_tanh_grad": EAGER_GELU_TANH_GRAD}[name]
-    cdef eager_loop call = eager_vector_loop_up_to(level, function, _code_of_number(x.descr.type_num))
+    cdef int dtype = _code_of_number(x.descr.type_num)
+    cdef eager_loop call = (eager_own_loop_up_to if function < <int>EAGER_KERNELS else eager_vector_loop_up_to)(level, function, dtype)
     cdef cnp.ndarray out
     cdef bint gradient = name.endswith("_grad")
     cdef cnp.ndarray one = np.ones(1, x.dtype)

@@ -38,9 +38,10 @@ def gelu_tanh_curvature(grad: Tensor, x: Tensor) -> Tensor:
     """The second derivative of x p, p = sigmoid(v), v = 2 sqrt(2 / pi) (x + 0.044715 x^3)."""
     k = 2.0 * math.sqrt(2.0 / math.pi)
     square = x * x
-    p = OPS["sigmoid"](x * (square * 0.044715 + 1.0) * k)
+    v = x * (square * 0.044715 + 1.0) * k
+    p, q = OPS["sigmoid"](v), OPS["sigmoid"](-v)
     slope = (square * (3.0 * 0.044715) + 1.0) * k
-    return grad * p * (1.0 - p) * (slope * 2.0 + x * ((1.0 - p * 2.0) * slope * slope + x * (6.0 * 0.044715 * k)))
+    return grad * p * q * (slope * 2.0 + x * ((q - p) * slope * slope + x * (6.0 * 0.044715 * k)))
 
 
 def silu_grad(grad: Tensor, x: Tensor) -> Tensor:

@@ -94,15 +94,19 @@ static double normal_slope(double x)
     const double u = clamped(x, 40.0);
     return normal(x) + 0.39894228040143267794 * u * exp(-0.5 * u * u);
 }
-static double tanh_form(double u) { return 1.0 / (1.0 + exp(-1.5957691216057307117 * u * (1.0 + 0.044715 * u * u))); }
+static double tanh_form(double u)
+{
+    const double e = exp(-1.5957691216057307117 * fabs(u) * (1.0 + 0.044715 * u * u));
+    return (u < 0 ? e : 1.0) / (1.0 + e);
+}
 static double tanh_form_slope(double x)
 {
-    const double u = clamped(x, 21.0), p = tanh_form(u);
+    const double u = clamped(x, 25.0), p = tanh_form(u);
     return p + u * p * tanh_form(-u) * 1.5957691216057307117 * (1.0 + 3.0 * 0.044715 * u * u);
 }
 #define GELU(NAME, T) \
     UNARY(gelu_##NAME, T, , y = (T)((x < -40 ? -40.0 : x) * normal(x));) \
-    UNARY(gelu_tanh_##NAME, T, , y = (T)((x < -21 ? -21.0 : x) * tanh_form(clamped(x, 21.0)));) \
+    UNARY(gelu_tanh_##NAME, T, , y = (T)((x < -25 ? -25.0 : x) * tanh_form(clamped(x, 25.0)));) \
     GRADIENT(gelu_grad_##NAME, T, y = (T)(g * normal_slope(x));) \
     GRADIENT(gelu_tanh_grad_##NAME, T, y = (T)(g * tanh_form_slope(x));)
 GELU(float32, float)
@@ -192,8 +196,10 @@ static const eager_loop loops[EAGER_KERNELS][EAGER_DTYPES] = {
     },
 };
 
-eager_loop eager_own_loop(int kernel, int dtype)
+eager_loop eager_own_loop_up_to(int level, int kernel, int dtype)
 {
-    const eager_loop vector = eager_vector_loop(kernel, dtype);
+    const eager_loop vector = eager_vector_loop_up_to(level, kernel, dtype);
     return vector ? vector : loops[kernel][dtype];
 }
+
+eager_loop eager_own_loop(int kernel, int dtype) { return eager_own_loop_up_to(2, kernel, dtype); }

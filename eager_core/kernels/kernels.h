@@ -71,6 +71,7 @@ enum eager_kernel {
     EAGER_FUNCTIONS
 };
 eager_loop eager_own_loop(int kernel, int dtype);
+eager_loop eager_own_loop_up_to(int level, int kernel, int dtype); /* as below; 0: plain C */
 
 /* Vector code for this processor; NULL where there is none: NumPy's loop, or one of ours in plain C, does it then. */
 eager_loop eager_vector_loop(int function, int dtype);

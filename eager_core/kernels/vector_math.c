@@ -98,13 +98,11 @@ enum { LOOKED_AT = 16 };
 #define NORMAL x >= 0x1p-1022 && x <= 0x1.fffffffffffffp1023
 #define FLOATS(NAME, ISA) {[EAGER_FLOAT32] = NAME##_float32_##ISA, [EAGER_FLOAT64] = NAME##_float64_##ISA}
 
-#define LOOPS(TARGET, ISA) \
+#define LOOPS(TARGET, ISA, EXP, LOG) \
     PARTLY(sin, ISA, TARGET, 0, sin_of(x, 1), sin_of(x, 0), ON_CIRCLE, sinf(x), sin(x)) \
     PARTLY(cos, ISA, TARGET, 0, cos_of(x, 1), cos_of(x, 0), ON_CIRCLE, cosf(x), cos(x)) \
     PARTLY(sin_grad, ISA, TARGET, 1, g * (float)cos_of(x, 1), g * cos_of(x, 0), ON_CIRCLE, g * cosf(x), g * cos(x)) \
     PARTLY(cos_grad, ISA, TARGET, 1, -g * (float)sin_of(x, 1), -g * sin_of(x, 0), ON_CIRCLE, -g * sinf(x), -g * sin(x)) \
-    SELECTED(log_float64_##ISA, double, TARGET, 0, log_of(x), NORMAL, log(x)) \
-    DOUBLE(exp_float64_##ISA, TARGET, 0, exp_of(x)) \
     DOUBLE(tanh_float64_##ISA, TARGET, 0, tanh_of(x)) \
     BOTH(sigmoid, ISA, TARGET, 0, sigmoid_in_float(x), sigmoid_of(x)) \
     BOTH(erf, ISA, TARGET, 0, erf_of(x, 1), erf_of(x, 0)) \
@@ -116,14 +114,18 @@ enum { LOOKED_AT = 16 };
     static const eager_loop ISA[EAGER_FUNCTIONS][EAGER_DTYPES] = { \
         [EAGER_SIN] = FLOATS(sin, ISA), [EAGER_COS] = FLOATS(cos, ISA), \
         [EAGER_SIN_GRAD] = FLOATS(sin_grad, ISA), [EAGER_COS_GRAD] = FLOATS(cos_grad, ISA), \
-        [EAGER_EXP] = {[EAGER_FLOAT64] = exp_float64_##ISA}, [EAGER_LOG] = {[EAGER_FLOAT64] = log_float64_##ISA}, \
+        [EAGER_EXP] = EXP, [EAGER_LOG] = LOG, \
         [EAGER_TANH] = {[EAGER_FLOAT64] = tanh_float64_##ISA}, [EAGER_SIGMOID] = FLOATS(sigmoid, ISA), \
         [EAGER_ERF] = FLOATS(erf, ISA), [EAGER_ERFC] = FLOATS(erfc, ISA), \
         [EAGER_GELU] = FLOATS(gelu, ISA), [EAGER_GELU_TANH] = FLOATS(gelu_tanh, ISA), \
         [EAGER_GELU_GRAD] = FLOATS(gelu_grad, ISA), [EAGER_GELU_TANH_GRAD] = FLOATS(gelu_tanh_grad, ISA), \
     };
-LOOPS(__attribute__((target("avx2,fma"))), avx2)
-LOOPS(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"))), avx512)
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
+WHOLE(exp_float64_avx2, double, AVX2, 0, exp_of(x))
+SELECTED(log_float64_avx2, double, AVX2, 0, log_of(x), NORMAL, log(x))
+LOOPS(AVX2, avx2, {[EAGER_FLOAT64] = exp_float64_avx2}, {[EAGER_FLOAT64] = log_float64_avx2})
+LOOPS(AVX512, avx512, {0}, {0}) /* NumPy's own exp and log are as fast there */
 
 static int has_avx512(void)
 {

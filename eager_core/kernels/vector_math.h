@@ -195,7 +195,7 @@ INLINE double lifted_tanh_form(double u, double *slope, int brief)
         const double square_low = FMA(u, u, -square), rest = FMA(EAGER_GELU_CUBE_1, square, EAGER_GELU_1);
         low = FMA(u, FMA(EAGER_GELU_CUBE_0, square, EAGER_GELU_0 - w) + FMA(EAGER_GELU_CUBE_0, square_low, rest), FMA(u, w, -v));
     }
-    *slope = FMA(3.0 * EAGER_GELU_CUBE_0, square, EAGER_GELU_0);
+    *slope = FMA(3.0 * EAGER_GELU_CUBE_0, square, EAGER_GELU_0 + EAGER_GELU_1);
     return lifted_exp(-v, -low, brief);
 }
 
@@ -247,6 +247,6 @@ INLINE float gelu_slope_in_float(float x)
     const float a = fabsf(x), u = a > 14.42f ? 14.42f : a;
     float e;
     const float ratio = normal_in_float(u, &e), slope = __builtin_fmaf(-(float)DENSITY, u, ratio) * e * EAGER_DROP;
-    return x < 0.0f ? slope : 1.0f - slope;
+    return x < -14.42f ? 0.0f : x < 0.0f ? slope : 1.0f - slope;
 }
 #endif
