@@ -190,8 +190,8 @@ def _test_forget_loops():
 
 
 def _test_vector_math(str name not None, cnp.ndarray x not None, int level):
-    """The function's code for this level (0: plain C, 1: AVX2, 2: AVX-512) on a one-dimensional array; a gradient's, of ones. None where there is
-    none: NumPy's serves."""
+    """The function's code for this level (0: plain C, 1: AVX2, 2: AVX-512) on a one-dimensional array; a gradient's, of ones.
+    None where there is none: NumPy's serves."""
     cdef int function = {
         "sin": EAGER_SIN, "cos": EAGER_COS, "tanh": EAGER_TANH, "exp": EAGER_EXP, "log": EAGER_LOG, "sigmoid": EAGER_SIGMOID,
         "erf": EAGER_ERF, "erfc": EAGER_ERFC, "gelu": EAGER_GELU, "gelu_tanh": EAGER_GELU_TANH, "gelu_grad": EAGER_GELU_GRAD,

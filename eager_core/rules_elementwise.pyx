@@ -10,7 +10,8 @@ from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
 from eager_core.kernel_tables cimport Loop, ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout
 from eager_core.op cimport (
-    FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_GELU, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, JobKind, OpCall, RESULT_BOOL,
+    FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_GELU, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, JobKind, OpCall,
+    RESULT_BOOL,
     RESULT_FLOAT, RESULT_LOGICAL, RESULT_WHOLE, SCALAR_BOOL, eager_cast_loop, op_name, register_rule,
 )
 from eager_core.rules_common cimport (
