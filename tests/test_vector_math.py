@@ -42,7 +42,8 @@ def tanh_form_slope(x):
     return p + x * p * (1 - p) * SLOPE * (1 + 3 * CUBE * x * x)
 
 
-EXACT = {"sin": mpmath.sin, "cos": mpmath.cos, "tanh": mpmath.tanh, "erf": mpmath.erf, "sigmoid": sigmoid, "exp": mpmath.exp, "log": mpmath.log,
+EXACT = {"sin": mpmath.sin, "cos": mpmath.cos, "tanh": mpmath.tanh, "erf": mpmath.erf, "sigmoid": sigmoid,
+         "exp": mpmath.exp, "log": mpmath.log,
          "erfc": mpmath.erfc, "gelu": lambda x: x * normal(x), "gelu_tanh": lambda x: x * tanh_form(x),
          "gelu_grad": lambda x: normal(x) + x * density(x), "gelu_tanh_grad": tanh_form_slope}
 # In units in the last place of the exact value; of a slope, which has a zero, of its larger term: P(x) there.
@@ -50,7 +51,8 @@ BOUNDS = {("sin", "float64"): 1.0, ("cos", "float64"): 1.0, ("sin", "float32"): 
           ("sigmoid", "float64"): 2.5, ("sigmoid", "float32"): 2.5, ("erf", "float64"): 1.5, ("erf", "float32"): 0.6,
           ("exp", "float64"): 1.0, ("log", "float64"): 1.0, ("erfc", "float64"): 4.0, ("erfc", "float32"): 0.6,
           ("gelu", "float64"): 5.5, ("gelu", "float32"): 5.0, ("gelu_tanh", "float64"): 3.0, ("gelu_tanh", "float32"): 0.6,
-          ("gelu_grad", "float64"): 6.5, ("gelu_grad", "float32"): 4.5, ("gelu_tanh_grad", "float64"): 5.5, ("gelu_tanh_grad", "float32"): 0.6}
+          ("gelu_grad", "float64"): 6.5, ("gelu_grad", "float32"): 4.5,
+          ("gelu_tanh_grad", "float64"): 5.5, ("gelu_tanh_grad", "float32"): 0.6}
 TERMS = {"gelu_grad": normal, "gelu_tanh_grad": tanh_form}
 CASES = [(name, dtype, level) for name, dtype in BOUNDS for level in (1, 2)]
 # Where a result overflows, becomes subnormal or vanishes, and where one formula follows another.
