@@ -11,12 +11,15 @@ from eager_core.op cimport (
 
 cdef extern from "kernels/kernels.h":
     enum:
-        EAGER_VECTOR_SIN, EAGER_VECTOR_COS, EAGER_VECTOR_TANH, EAGER_VECTOR_SIGMOID, EAGER_VECTOR_ERF
         EAGER_STREAM_COPY, EAGER_STREAM_NEGATIVE, EAGER_STREAM_ABSOLUTE, EAGER_STREAM_SQUARE, EAGER_STREAM_SQRT
+        EAGER_SIN, EAGER_COS, EAGER_TANH, EAGER_EXP, EAGER_LOG, EAGER_KERNELS
+        EAGER_SIGMOID, EAGER_ERF, EAGER_ERFC, EAGER_GELU, EAGER_GELU_TANH, EAGER_GELU_GRAD, EAGER_GELU_TANH_GRAD
+    eager_loop eager_own_loop(int kernel, int dtype) noexcept
+    eager_loop eager_own_loop_up_to(int level, int kernel, int dtype) noexcept
     eager_loop eager_vector_loop(int function, int dtype) noexcept
+    eager_loop eager_vector_loop_up_to(int level, int function, int dtype) noexcept
     eager_loop eager_streaming_loop(int operation, int dtype) noexcept
     eager_loop eager_streaming_unary(int operation, int dtype) noexcept
-    eager_loop eager_vector_loop_up_to(int level, int function, int dtype) noexcept
 
 cnp.import_array()
 cnp.import_ufunc()
@@ -28,7 +31,7 @@ cdef extern from "numpy/ufuncobject.h":
         void **data
         const char *types
 
-cdef Loop *_loops = NULL
+cdef Loop *_loops = NULL                       # of kernel 0; ours lie below
 cdef list _ufuncs = []
 
 
@@ -130,7 +133,7 @@ cdef set _RAISING = {"power", "floor_divide", "remainder", "lcm", "gcd"}
 
 
 # Where we have vector code that NumPy has not, or in half the time.
-cdef dict _VECTOR = {"sin": EAGER_VECTOR_SIN, "cos": EAGER_VECTOR_COS, "tanh": EAGER_VECTOR_TANH}
+cdef dict _VECTOR = {"sin": EAGER_SIN, "cos": EAGER_COS, "tanh": EAGER_TANH, "exp": EAGER_EXP, "log": EAGER_LOG}
 
 
 cdef void _replace(Loop *row, int function) noexcept:
@@ -147,10 +150,17 @@ cdef void _replace(Loop *row, int function) noexcept:
 cdef int register_ufuncs(list names) except -1:
     global _loops
     cdef int k, code
+    cdef Loop *loop
     cdef cnp.ufunc ufunc
-    _loops = <Loop *>calloc(len(names) * EAGER_DTYPES, sizeof(Loop))
+    _loops = <Loop *>calloc((EAGER_KERNELS + len(names)) * EAGER_DTYPES, sizeof(Loop))
     if _loops == NULL:
         raise MemoryError
+    _loops += EAGER_KERNELS * EAGER_DTYPES
+    for k in range(<int>EAGER_KERNELS):
+        for code in range(<int>EAGER_DTYPES):
+            loop = ufunc_loop(-1 - k, code)
+            loop.call = eager_own_loop(k, code)
+            loop.result = -1 if loop.call == NULL else code
     for k, name in enumerate(names):
         ufunc = getattr(umath, name)
         _ufuncs.append(ufunc)
@@ -205,20 +215,28 @@ def _test_forget_loops():
 
 
 def _test_vector_math(str name not None, cnp.ndarray x not None, int level):
-    """The function's vector code for this level (1: AVX2, 2: AVX-512) on a one-dimensional array; None where there is none."""
-    cdef int function = {"sin": EAGER_VECTOR_SIN, "cos": EAGER_VECTOR_COS, "tanh": EAGER_VECTOR_TANH, "sigmoid": EAGER_VECTOR_SIGMOID,
-                         "erf": EAGER_VECTOR_ERF}[name]
-    cdef eager_loop call = eager_vector_loop_up_to(level, function, _code_of_number(x.descr.type_num))
+    """The function's code for this level (0: plain C, 1: AVX2, 2: AVX-512) on a one-dimensional array; a gradient's, of ones.
+    None where there is none: NumPy's serves."""
+    cdef int function = {
+        "sin": EAGER_SIN, "cos": EAGER_COS, "tanh": EAGER_TANH, "exp": EAGER_EXP, "log": EAGER_LOG, "sigmoid": EAGER_SIGMOID,
+        "erf": EAGER_ERF, "erfc": EAGER_ERFC, "gelu": EAGER_GELU, "gelu_tanh": EAGER_GELU_TANH, "gelu_grad": EAGER_GELU_GRAD,
+        "gelu_tanh_grad": EAGER_GELU_TANH_GRAD}[name]
+    cdef int dtype = _code_of_number(x.descr.type_num)
+    cdef eager_loop call = (eager_own_loop_up_to if function < <int>EAGER_KERNELS else eager_vector_loop_up_to)(level, function, dtype)
     cdef cnp.ndarray out
-    cdef char *args[2]
+    cdef bint gradient = name.endswith("_grad")
+    cdef cnp.ndarray one = np.ones(1, x.dtype)
+    cdef char *args[3]
     cdef Py_ssize_t n = x.shape[0]
-    cdef Py_ssize_t[2] steps
+    cdef Py_ssize_t[3] steps
     if call == NULL:
         return None
     out = np.empty(n, x.dtype)
     args[0] = <char *>cnp.PyArray_DATA(x)
-    args[1] = <char *>cnp.PyArray_DATA(out)
+    args[1] = <char *>cnp.PyArray_DATA(one)
+    args[1 + gradient] = <char *>cnp.PyArray_DATA(out)
     steps[0] = x.strides[0]
-    steps[1] = out.strides[0]
+    steps[1] = 0
+    steps[1 + gradient] = out.strides[0]
     call(args, &n, steps, NULL)
     return out

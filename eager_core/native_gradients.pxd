@@ -17,6 +17,7 @@ cdef object object_of(OperatorNode node, int k)                  # attribute k, 
 cdef int sum_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1
 cdef int mean_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1
 cdef int pow_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1
+cdef int gelu_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1
 cdef int matmul_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1
 cdef int inverse_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1
 cdef int solve_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1

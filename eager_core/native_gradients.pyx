@@ -6,7 +6,8 @@ from cpython.ref cimport Py_INCREF
 from eager_core.gradient_helpers import core as helpers
 from eager_core.gradient_helpers import linalg as linalg_helpers
 from eager_core._generated.op_ids cimport (
-    OP_CONJ, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_NEG, OP_POW, OP_PUT_IN_ROWS, OP_SOLVE, OP_SQUARE_GRAD, OP_UNREDUCE,
+    OP_CONJ, OP_GELU_GRAD, OP_GELU_TANH_GRAD, OP_GETITEM, OP_MATMUL, OP_MULTIPLY, OP_NEG, OP_POW, OP_PUT_IN_ROWS, OP_SOLVE,
+    OP_SQUARE_GRAD, OP_UNREDUCE,
 )
 from eager_core.dtypes cimport EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLOAT64, numpy_dtype
 from eager_core.dygraph cimport call_1, call_2, call_ints, call_number, call_object, dygraph_function, reuse_1, reuse_2, reuse_number
@@ -115,6 +116,12 @@ cdef int pow_backward(OperatorNode node, PyObject **grads, PyObject **results) e
     if node.next_1 is not None:
         give(results, 1, helpers.pow_grad_y(g, x, y, recover(node, 2)))
     return 0
+
+
+cdef int gelu_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:
+    """attrs: whether it was the tanh form."""
+    cdef int op = OP_GELU_TANH_GRAD if node.attrs[0].i else OP_GELU_GRAD
+    return give(results, 0, with_saved(op, node, 0, True, False, <TensorBase>grads[0], 2))
 
 
 cdef int matmul_backward(OperatorNode node, PyObject **grads, PyObject **results) except -1:

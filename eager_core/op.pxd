@@ -34,7 +34,6 @@ cdef extern from "kernels/kernels.h":
     int eager_choose_cut(const eager_walk *walk, eager_cut *cut) noexcept nogil
     void eager_take_part(const eager_walk *walk, int axis, Py_ssize_t begin, Py_ssize_t end, eager_walk *part) noexcept nogil
     eager_loop eager_cast_loop(int source, int target) noexcept nogil
-    eager_loop eager_own_loop(int kernel, int dtype) noexcept nogil
     ctypedef struct eager_front_data:
         eager_loop loop
         void *data
@@ -76,7 +75,7 @@ cdef extern from "op.h":
         EAGER_MAX_ATTRS, EAGER_MAX_SAVED
         PARAM_TENSOR, PARAM_OPERAND, PARAM_TENSORS, PARAM_OPTIONAL, PARAM_FLOAT, PARAM_INT, PARAM_BOOL, PARAM_STR, PARAM_INTS
         PARAM_AXES, PARAM_DTYPE, PARAM_NUMBER, PARAM_OBJECT, PARAM_IGNORED
-        FAMILY_UNARY, FAMILY_BINARY, FAMILY_TERNARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_REDUCTION, FAMILY_UNREDUCE
+        FAMILY_UNARY, FAMILY_BINARY, FAMILY_TERNARY, FAMILY_CLIP, FAMILY_SCALE, FAMILY_GELU, FAMILY_REDUCTION, FAMILY_UNREDUCE
         FAMILY_MATMUL, FAMILY_ROWS, FAMILY_PICK, FAMILY_PUT, FAMILY_CAST, FAMILY_VIEW, FAMILY_GETITEM, FAMILY_SETITEM
         FAMILY_ARRAY, FAMILY_BROADCAST, FAMILY_LINALG, FAMILY_NODE, FAMILIES
         RESULT_SAME, RESULT_FLOAT, RESULT_BOOL, RESULT_REAL, RESULT_LOGICAL, RESULT_WHOLE

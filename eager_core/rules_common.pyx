@@ -12,23 +12,17 @@ from eager_core.dtypes cimport (
 from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport contiguous_layout, overlaps_itself, same_layout, same_shape, shape_text
-from eager_core.op cimport FAMILY_SETITEM, JOB_PYTHON, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, eager_own_loop, keep, op_name
+from eager_core.op cimport FAMILY_SETITEM, JOB_PYTHON, SCALAR_BOOL, SCALAR_FLOAT, SCALAR_INT, keep, op_name
 from eager_core.tensor cimport empty_tensor
 from eager_core.tracer cimport copy_for_rule
 
 
 cdef Kernel find_kernel(OpCall *c, int dtype) noexcept:
     cdef Kernel found
-    cdef Loop *loop
-    if c.row.kernel >= 0:
-        loop = ufunc_loop(c.row.kernel, dtype)
-        found.call = loop.call
-        found.data = loop.data
-        found.result = loop.result if loop.call != NULL else -1
-    else:
-        found.call = eager_own_loop(-1 - c.row.kernel, dtype)
-        found.data = NULL
-        found.result = dtype if found.call != NULL else -1
+    cdef Loop *loop = ufunc_loop(c.row.kernel, dtype)
+    found.call = loop.call
+    found.data = loop.data
+    found.result = loop.result if loop.call != NULL else -1
     return found
 
 

@@ -1,16 +1,17 @@
-"""Rules of elementwise operators: unary, binary, where, clip, scale, cast."""
+"""Rules of elementwise operators: unary, binary, where, clip, scale, gelu, cast."""
 import numpy as np
 from libc.math cimport INFINITY, fabs, floor
 
 from eager_core.dtypes cimport (
     DTYPES, EAGER_BOOL, EAGER_FLOAT32, EAGER_FLOAT64, KIND_BOOL, KIND_COMPLEX, KIND_FLOAT, KIND_INT, PROMOTE, code_of, numpy_dtype,
 )
-from eager_core.errors cimport invalid_type
+from eager_core.errors cimport invalid_argument, invalid_type
 from eager_core._generated.op_ids cimport OP_POW, UFUNC_SQUARE
 from eager_core.kernel_tables cimport Loop, stream_copies, ufunc_loop, ufunc_object
 from eager_core.layout cimport Layout
 from eager_core.op cimport (
-    FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, JobKind, OpCall, RESULT_BOOL,
+    FAMILY_BINARY, FAMILY_CAST, FAMILY_CLIP, FAMILY_GELU, FAMILY_SCALE, FAMILY_TERNARY, FAMILY_UNARY, JOB_LOOP, JobKind, OpCall,
+    RESULT_BOOL,
     RESULT_FLOAT, RESULT_LOGICAL, RESULT_WHOLE, SCALAR_BOOL, eager_cast_loop, op_name, register_rule,
 )
 from eager_core.rules_common cimport (
@@ -295,6 +296,35 @@ cdef int rule_scale(OpCall *c) except -1:
     return 0
 
 
+cdef int rule_gelu(OpCall *c) except -1:
+    """attrs: approximate, an object; of its number backward reads whether it is the tanh form, whose kernel is the next one."""
+    cdef TensorBase x = <TensorBase>c.x[0]
+    cdef int dtype = DTYPES[x.dtype].float_of
+    cdef Kernel kernel
+    cdef Loop *loop
+    c.attrs[0].i = c.attrs[0].o != NULL and _by_tanh(<object>c.attrs[0].o)
+    c.attrs[0].o = NULL
+    loop = ufunc_loop(c.row.kernel - <int>c.attrs[0].i, dtype)
+    if loop.call == NULL:
+        no_loop(c, x.dtype)
+    kernel.call = loop.call
+    kernel.data = NULL
+    result(c, x.layout, dtype)
+    _unary_job(c, kernel, operand(c, 0, dtype))
+    return 0
+
+
+cdef tuple _EXACT = (None, False, "none"), _TANH = (True, "tanh")
+
+
+cdef bint _by_tanh(object approximate) except -1:
+    if approximate in _EXACT:
+        return False
+    if approximate in _TANH:
+        return True
+    return invalid_argument(f"gelu(): approximate must be 'tanh', 'none', True or False, but got {approximate!r}")
+
+
 cdef int rule_cast(OpCall *c) except -1:
     """attrs: dtype (-1: as it is). Also assign and clone: a copy."""
     cdef TensorBase x = <TensorBase>c.x[0]
@@ -319,5 +349,6 @@ register_rule(FAMILY_BINARY, rule_binary)
 register_rule(FAMILY_TERNARY, rule_where)
 register_rule(FAMILY_CLIP, rule_clip)
 register_rule(FAMILY_SCALE, rule_scale)
+register_rule(FAMILY_GELU, rule_gelu)
 register_rule(FAMILY_CAST, rule_cast)
 stream_copies(eager_cast_loop(EAGER_FLOAT32, EAGER_FLOAT32), eager_cast_loop(EAGER_FLOAT64, EAGER_FLOAT64))

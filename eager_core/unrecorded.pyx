@@ -6,7 +6,7 @@ from eager_core.dtypes cimport DTYPES, EAGER_COMPLEX64, EAGER_FLOAT32, EAGER_FLO
 from eager_core.grad_node cimport SavedTensor
 from eager_core.kernel_tables cimport Loop, ufunc_loop
 from eager_core.layout cimport same_shape
-from eager_core.op cimport FAMILY_BINARY, FAMILY_UNARY, JOB_LOOP_1, JOB_LOOP_2, Job, eager_cast_loop, eager_own_loop
+from eager_core.op cimport FAMILY_BINARY, FAMILY_UNARY, JOB_LOOP_1, JOB_LOOP_2, Job, eager_cast_loop
 from eager_core.storage cimport Storage, untouched
 from eager_core.tensor cimport alias, as_array, empty_tensor
 from eager_core.tracer cimport KEEP_GIL_BELOW, begin_plan, plan_constant, plan_memory, plan_tensor, run_job
@@ -23,10 +23,6 @@ cdef inline bint _loop_of(OpRow *row, int dtype, Job *job) noexcept:
     cdef Loop *loop
     if dtype < EAGER_FLOAT32:
         return False
-    if row.kernel < 0:
-        job.loop = eager_own_loop(-1 - row.kernel, dtype)
-        job.data = NULL
-        return job.loop != NULL
     loop = ufunc_loop(row.kernel, dtype)
     job.loop = loop.call
     job.data = loop.data

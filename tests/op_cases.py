@@ -856,7 +856,7 @@ CASES |= {
 # Rows without a public name. They run below the public ones, whose derivatives (of order 2 and 3) go through them.
 HIDDEN = {
     "sin_grad": "sin", "cos_grad": "cos", "tanh_grad": "tanh", "sigmoid_grad": "sigmoid", "relu_grad": "relu", "rsqrt_grad": "rsqrt",
-    "sqrt_grad": "sqrt",
+    "sqrt_grad": "sqrt", "gelu_grad": "gelu", "gelu_tanh_grad": "gelu",
     "reciprocal_grad": "reciprocal", "square_grad": "square", "softmax_grad": "softmax", "log_softmax_grad": "log_softmax",
             "unreduce": "sum",
     "bessel_i": "i1", "bessel_ie": "i1e", "gamma_density": "gammainc", "gamma_moment": "gammainc", "sinc_slope": "sinc",

@@ -301,7 +301,7 @@ def test_gradients_are_finite_at_edges(function: Callable[..., Any], point: tupl
 
 
 def test_tails_keep_their_digits() -> None:
-    x = paddle.to_tensor(np.array([-38.0, -10.0, -5.0]))
+    x = paddle.to_tensor(np.array([-37.0, -10.0, -5.0]))      # below, SciPy has no digits left: test_vector_math
     assert_allclose(functional.gelu(x).numpy(), x.numpy() * special.ndtr(x.numpy()), rtol=1e-12)
     assert_allclose(functional.log_sigmoid(x * 50).numpy(), x.numpy() * 50)
     assert_allclose(paddle.erfc(-x).numpy(), special.erfc(-x.numpy()), rtol=1e-14)

@@ -1,6 +1,6 @@
-"""Prints the coefficients of eager_core/kernels/vector_math.h: near-minimax polynomials, with the error that each leaves.
+"""Prints eager_core/kernels/polynomials.h: near-minimax polynomials of elementary functions, with the error that each leaves.
 
-    python tools/polynomials.py            needs mpmath
+    python tools/polynomials.py > eager_core/kernels/polynomials.h            needs mpmath
 
 A function is interpolated in Chebyshev points in 60 digits; the interpolation's error is at most a few times that of the best polynomial of
 the degree. Coefficients are rounded to the nearest double (or float), and the error is measured with the rounded ones: relative to
@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mpmath import cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt
+from mpmath import atanh, cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt
 
 mp.dps = 60
 Real = Any
@@ -64,24 +64,31 @@ def error_function(z: Real) -> Real:
     return erf(sqrt(z)) / sqrt(z) - 1
 
 
-# erfc(x) exp(x^2) is smooth, and smoother still in t = (x - CENTRE) / (x + CENTRE).
-CENTRE = mpf(2.5)
+def logarithm(z: Real) -> Real:
+    """log((1 + s) / (1 - s)) = 2 s + s^3 P(s^2)."""
+    if abs(z) < mpf("1e-4"):
+        return series(z, lambda k: mpf(2) / (2 * k + 3))
+    return (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z
 
 
-def scaled_complement(t: Real) -> Real:
-    x = CENTRE * (1 + t) / (1 - t)
-    return erfc(x) * exp(x * x)
+def complement(centre: float, most: float, least: float = 0.0, factor: bool = True) -> tuple[Callable[[Real], Real], Real, Real]:
+    """erfc(x) exp(x^2) is smooth, and smoother still in t = (x - centre) / (x + centre), and times x + centre; t for `least` and `most`."""
+    def scaled(t: Real) -> Real:
+        x = centre * (1 + t) / (1 - t)
+        return erfc(x) * exp(x * x) * (x + centre if factor else 1)
+    return scaled, (mpf(least) - centre) / (mpf(least) + centre), (mpf(most) - centre) / (mpf(most) + centre)
 
 
 def from_t(t: Real, value: Real) -> Real:
-    x = CENTRE * (1 + t) / (1 - t)
+    x = mpf(2.5) * (1 + t) / (1 - t)
     return 1 - exp(-x * x) * value
 
 
-def to_t(x: Real) -> Real:
-    return (x - CENTRE) / (x + CENTRE)
+def itself(_z: Real, value: Real) -> Real:
+    return value
 
 
+GELU_CUBE = mpf("0.044715")
 EIGHTH = pi / 4 * mpf("1.0001")
 HALF = log(2) / 2 * mpf("1.0001")
 FITS = [
@@ -94,8 +101,12 @@ FITS = [
     Fit("EXP_SINGLE", exponential, -HALF, HALF, 4, lambda r, p: 1 + r + r**2 * p, single=True),
     Fit("ERF", error_function, mpf(0), mpf(1), 12, lambda z, p: 1 + p),
     Fit("ERF_SHORT", error_function, mpf(0), mpf(1), 6, lambda z, p: 1 + p),
-    Fit("ERFCX", scaled_complement, to_t(mpf(1)), to_t(mpf(6)), 15, from_t),
-    Fit("ERFCX_SHORT", scaled_complement, to_t(mpf(1)), to_t(mpf(4)), 6, from_t),
+    Fit("ERFCX", *complement(2.5, 6.0, 1.0, factor=False), 15, from_t),
+    Fit("ERFCX_SHORT", *complement(2.5, 4.0, 1.0, factor=False), 6, from_t),
+    Fit("ERFC", *complement(4.0, 28.5), 22, itself),
+    Fit("ERFC_SHORT", *complement(3.0, 10.3), 9, itself),
+    Fit("ERFC_SINGLE", *complement(3.0, 10.3), 9, itself, single=True),
+    Fit("LOG", logarithm, mpf(0), (3 - 2 * sqrt(mpf(2))) ** 2 * mpf("1.0001"), 6, lambda z, p: 2 + z * p),
 ]
 
 
@@ -135,20 +146,25 @@ def worst(fit: Fit, coefficients: list[float]) -> Real:
     return error
 
 
-def main() -> None:
+def header() -> str:
+    lines = ["/* Made by tools/polynomials.py, which says what of. Highest power first; the relative error of what each is a part of. */",
+             "#ifndef EAGER_POLYNOMIALS_H", "#define EAGER_POLYNOMIALS_H"]
     for fit in FITS:
         coefficients = [rounded(value, fit.single) for value in interpolate(fit)]
-        print(f"{fit.name}: relative error 2^{float(log(worst(fit, coefficients), 2)):.1f}")
-        for coefficient in coefficients:
-            print(f"    {coefficient.hex()}{'f' if fit.single else ''},")
+        lines.append(f"#define EAGER_POLYNOMIAL_{fit.name}(FIRST, NEXT) /* 2^{float(log(worst(fit, coefficients), 2)):.1f} */ \\")
+        steps = [f"{'NEXT' if k else 'FIRST'}({c.hex()}{'f' if fit.single else ''})" for k, c in enumerate(coefficients[::-1])]
+        rows = [" ".join(steps[k:k + 4]) for k in range(0, len(steps), 4)]
+        lines += [f"    {row}{' ' + chr(92) if k + 1 < len(rows) else ''}" for k, row in enumerate(rows)]
     # Constants in parts: each but the last is the nearest double to what the ones before leave.
-    for name, constant in (("pi/2", pi / 2), ("ln 2", log(2))):
-        rest, parts = constant, []
-        for _ in range(3):
-            parts.append(float(rest).hex())
-            rest -= mpf(float(rest))
-        print(name, *parts)
+    for name, constant in (("HALF_PI", pi / 2), ("LN2", log(2)), ("GELU", 2 * sqrt(2 / pi)), ("GELU_CUBE", 2 * sqrt(2 / pi) * GELU_CUBE)):
+        rest = constant
+        for k in range(3 if name == "HALF_PI" else 2):
+            # So few bits that its difference from any sum that it is a part of is exact.
+            part = float(rest) if name != "GELU" or k else float(int(rest * 2**46)) / 2**46
+            lines.append(f"#define EAGER_{name}_{k} {part.hex()}")
+            rest -= mpf(part)
+    return "\n".join([*lines, "#endif"])
 
 
 if __name__ == "__main__":
-    main()
+    print(header())

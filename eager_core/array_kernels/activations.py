@@ -1,12 +1,8 @@
 """Activation functions."""
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 
-from . import special
 from .elementwise import Array, floating
 
 
@@ -39,21 +35,6 @@ def celu(x: Array, alpha: float) -> Array:
 def selu(x: Array, scale: float, alpha: float) -> Array:
     x = floating(x, "selu")
     return np.where(x > 0, x, np.expm1(x) * alpha) * scale
-
-
-def by_tanh(approximate: Any) -> bool:
-    if approximate in (None, False, "none"):
-        return False
-    if approximate in (True, "tanh"):
-        return True
-    raise ValueError(f"(InvalidArgument) gelu(): approximate must be 'tanh', 'none', True or False, but got {approximate!r}")
-
-
-def gelu(x: Array, approximate: Any) -> Array:
-    x = floating(x, "gelu")
-    if by_tanh(approximate):
-        return np.asarray(0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x ** 3))))
-    return np.asarray(0.5 * x * special.erfc(x * -math.sqrt(0.5)))
 
 
 def _sigmoid(x: Array) -> Array:

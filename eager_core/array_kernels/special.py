@@ -17,11 +17,10 @@ def _scipy(name: str) -> Any:
     try:
         special = import_module("scipy.special")
     except ImportError:
-        stand_in = {"erf": math.erf, "erfc": math.erfc, "gammaln": _lgamma}.get(name)
-        if stand_in is None:
+        if name != "gammaln":
             raise ImportError(f"(Unavailable) {name}() needs SciPy, which is not installed. Install the optional extra 'special': "
                               "pip install eager-tensor[special]") from None
-        return _each(stand_in)
+        return _each(_lgamma)
     return getattr(special, name)
 
 
@@ -32,14 +31,6 @@ def _each(function: Any) -> Any:
 
 def _lgamma(x: float) -> float:
     return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
-
-
-def erf(x: Array) -> Array:
-    return np.asarray(_scipy("erf")(floating(x, "erf")))
-
-
-def erfc(x: Array) -> Array:
-    return np.asarray(_scipy("erfc")(floating(x, "erfc")))
 
 
 def erfinv(x: Array) -> Array:

@@ -11,7 +11,7 @@ from .table import OPS
 
 BANNER = "Made from eager_core/codegen/table. Do not edit."
 ARRAY_FAMILIES = ("array", "broadcast", "linalg")
-UFUNC_FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "matmul")
+UFUNC_FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "gelu", "reduction", "matmul")
 
 
 def c_string(text: str) -> str:

@@ -11,7 +11,7 @@ KINDS = {
     "number": "PARAM_NUMBER", "object": "PARAM_OBJECT", "ignored": "PARAM_IGNORED",
 }
 TENSOR_KINDS = ("tensor", "operand", "tensors", "optional")
-FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "reduction", "unreduce", "matmul", "rows", "cast", "pick", "put", "view",
+FAMILIES = ("unary", "binary", "ternary", "clip", "scale", "gelu", "reduction", "unreduce", "matmul", "rows", "cast", "pick", "put", "view",
             "getitem", "setitem", "array", "broadcast", "linalg", "node")
 SPARING = ("unary", "binary", "ternary", "clip", "scale")      # families whose kernel writes into the target; others copy into it
 COMMUTES = ("never", "real", "always")

@@ -52,7 +52,7 @@ def _dtype_text(op: Op) -> str:
         return "the one asked for"
     if op.family == "reduction" and op.dtypes == "same" and op.kernel in ("add", "multiply"):
         return SUMMED
-    if op.family == "rows" or (op.family == "unary" and op.dtypes == "float"):
+    if op.family == "rows" or (op.family in ("unary", "gelu") and op.dtypes == "float"):
         return FLOATING
     if op.family in ("binary", "ternary", "matmul", "broadcast") or op.takes_list:
         return DTYPE_RULES[op.dtypes].replace("that of the input", "that to which the inputs are promoted")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import OPS
 from .core import zeros_like
@@ -34,14 +34,14 @@ def celu_grad(grad: Tensor, x: Tensor, alpha: float) -> Tensor:
     return elu_grad(grad, x, alpha, 1.0, 1.0 / alpha)
 
 
-def gelu_grad(grad: Tensor, x: Tensor, approximate: Any) -> Tensor:
-    if approximate in (None, False, "none"):
-        distribution = OPS["erfc"](x * -math.sqrt(0.5)) * 0.5
-        density = OPS["exp"](x * x * -0.5) * (1.0 / math.sqrt(2.0 * math.pi))
-        return grad * (distribution + x * density)
-    k = math.sqrt(2.0 / math.pi)
-    t = OPS["tanh"](x * (x * x * 0.044715 + 1.0) * k)
-    return grad * ((t + 1.0) * 0.5 + x * (1.0 - t * t) * (x * x * (3.0 * 0.044715) + 1.0) * (0.5 * k))
+def gelu_tanh_curvature(grad: Tensor, x: Tensor) -> Tensor:
+    """The second derivative of x p, p = sigmoid(v), v = 2 sqrt(2 / pi) (x + 0.044715 x^3)."""
+    k = 2.0 * math.sqrt(2.0 / math.pi)
+    square = x * x
+    v = x * (square * 0.044715 + 1.0) * k
+    p, q = OPS["sigmoid"](v), OPS["sigmoid"](-v)
+    slope = (square * (3.0 * 0.044715) + 1.0) * k
+    return grad * p * q * (slope * 2.0 + x * ((q - p) * slope * slope + x * (6.0 * 0.044715 * k)))
 
 
 def silu_grad(grad: Tensor, x: Tensor) -> Tensor:

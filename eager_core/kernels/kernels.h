@@ -59,21 +59,21 @@ eager_loop eager_cast_loop(int from, int to);
 /* Our own loops; NULL where a dtype has none. */
 enum eager_kernel {
     /* unary */
-    EAGER_SIGMOID, EAGER_ERF, EAGER_RELU, EAGER_RSQRT, EAGER_SCALE,
+    EAGER_SIGMOID, EAGER_ERF, EAGER_ERFC, EAGER_GELU, EAGER_GELU_TANH, EAGER_RELU, EAGER_RSQRT, EAGER_SCALE,
     /* fused gradients: (saved, gradient) -> gradient */
-    EAGER_SIN_GRAD, EAGER_COS_GRAD, EAGER_TANH_GRAD, EAGER_SIGMOID_GRAD, EAGER_RELU_GRAD, EAGER_RSQRT_GRAD, EAGER_SQRT_GRAD,
-    EAGER_RECIPROCAL_GRAD, EAGER_SQUARE_GRAD,
+    EAGER_SIN_GRAD, EAGER_COS_GRAD, EAGER_TANH_GRAD, EAGER_SIGMOID_GRAD, EAGER_GELU_GRAD, EAGER_GELU_TANH_GRAD, EAGER_RELU_GRAD,
+    EAGER_RSQRT_GRAD, EAGER_SQRT_GRAD, EAGER_RECIPROCAL_GRAD, EAGER_SQUARE_GRAD,
     /* ternary */
     EAGER_WHERE,
-    EAGER_KERNELS
+    EAGER_KERNELS,
+    /* NumPy has these, but not for each processor in vector code */
+    EAGER_SIN = EAGER_KERNELS, EAGER_COS, EAGER_TANH, EAGER_EXP, EAGER_LOG,
+    EAGER_FUNCTIONS
 };
 eager_loop eager_own_loop(int kernel, int dtype);
+eager_loop eager_own_loop_up_to(int level, int kernel, int dtype); /* as below; 0: plain C */
 
-/* Functions in vector code for this processor; NULL where there is none: NumPy's loop, or the one above, does it then. */
-enum eager_vector_function {
-    EAGER_VECTOR_SIN, EAGER_VECTOR_COS, EAGER_VECTOR_TANH, EAGER_VECTOR_SIGMOID, EAGER_VECTOR_ERF,
-    EAGER_VECTOR_SIN_GRAD, EAGER_VECTOR_COS_GRAD, EAGER_VECTOR_FUNCTIONS
-};
+/* Vector code for this processor; NULL where there is none: NumPy's loop, or one of ours in plain C, does it then. */
 eager_loop eager_vector_loop(int function, int dtype);
 eager_loop eager_vector_loop_up_to(int level, int function, int dtype); /* 1: AVX2, 2: AVX-512 if there is one */
 

@@ -2,12 +2,13 @@
  *
  * They need fused multiply-add (FMA) in hardware: each is inlined into loops that are compiled for such processors (vector_math.c).
  * Every multiplication with an addition is written as FMA, so that an element's result depends neither on its place in the array nor on
- * what a compiler makes of a sum. Coefficients: tools/polynomials.py. Errors in units in the last place: docs/accuracy.md. */
+ * what a compiler makes of a sum. Errors in units in the last place: docs/accuracy.md.
+ *
+ * `brief`, a constant, asks for what float needs of a result and can give of an argument. Most functions of float are calculated so, in double:
+ * that costs twice the time, and no digits. */
 #ifndef EAGER_VECTOR_MATH_H
 #define EAGER_VECTOR_MATH_H
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
+#include "loops.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define FMA __builtin_fma
@@ -30,134 +31,16 @@ INLINE double from_bits(uint64_t bits)
 
 INLINE double with_sign_of(double magnitude, double x) { return from_bits(bits_of(magnitude) | (bits_of(x) & SIGN_BIT)); }
 
-INLINE double polynomial_sin(double z)
-{
-    double p = 0x1.5e0af186af739p-33;
-    p = FMA(p, z, -0x1.ae600a926c89ap-26);
-    p = FMA(p, z, 0x1.71de37961e4c6p-19);
-    p = FMA(p, z, -0x1.a01a019e8357dp-13);
-    p = FMA(p, z, 0x1.1111111110bb1p-7);
-    p = FMA(p, z, -0x1.5555555555555p-3);
-    return p;
-}
-
-INLINE double polynomial_cos(double z)
-{
-    double p = -0x1.907d7aebd5e3dp-37;
-    p = FMA(p, z, 0x1.1eeb68b109173p-29);
-    p = FMA(p, z, -0x1.27e4fa17a41b4p-22);
-    p = FMA(p, z, 0x1.a01a019f4e867p-16);
-    p = FMA(p, z, -0x1.6c16c16c16966p-10);
-    p = FMA(p, z, 0x1.5555555555555p-5);
-    return p;
-}
-
-INLINE double polynomial_sin_short(double z)
-{
-    double p = 0x1.6dbdd26f56d2dp-19;
-    p = FMA(p, z, -0x1.a013a6edc8f34p-13);
-    p = FMA(p, z, 0x1.11110deeb33b2p-7);
-    p = FMA(p, z, -0x1.555555545dd83p-3);
-    return p;
-}
-
-INLINE double polynomial_cos_short(double z)
-{
-    double p = -0x1.25242a3a17327p-22;
-    p = FMA(p, z, 0x1.a015c40ec65ecp-16);
-    p = FMA(p, z, -0x1.6c16bf5495185p-10);
-    p = FMA(p, z, 0x1.5555555502be6p-5);
-    return p;
-}
-
-INLINE double polynomial_exp(double z)
-{
-    double p = 0x1.af38a9b0ec855p-26;
-    p = FMA(p, z, 0x1.289185613a3d6p-22);
-    p = FMA(p, z, 0x1.71de0dae63bb3p-19);
-    p = FMA(p, z, 0x1.a019b90d2ae7ap-16);
-    p = FMA(p, z, 0x1.a01a01a7c41d5p-13);
-    p = FMA(p, z, 0x1.6c16c1788bd90p-10);
-    p = FMA(p, z, 0x1.11111111109b3p-7);
-    p = FMA(p, z, 0x1.5555555553d63p-5);
-    p = FMA(p, z, 0x1.5555555555556p-3);
-    p = FMA(p, z, 0x1.0000000000001p-1);
-    return p;
-}
-
-INLINE double polynomial_exp_short(double z)
-{
-    double p = 0x1.a124f19fe89acp-13;
-    p = FMA(p, z, 0x1.6d43246b523b4p-10);
-    p = FMA(p, z, 0x1.1110e0f238322p-7);
-    p = FMA(p, z, 0x1.5554e9063586ep-5);
-    p = FMA(p, z, 0x1.5555555a78ed4p-3);
-    p = FMA(p, z, 0x1.0000000b9129bp-1);
-    return p;
-}
-
-INLINE double polynomial_erf(double z)
-{
-    double p = 0x1.05ffd737fb32ep-34;
-    p = FMA(p, z, -0x1.389d4f2641625p-30);
-    p = FMA(p, z, 0x1.f7b4bf3b13964p-27);
-    p = FMA(p, z, -0x1.5f1ecb6f0764cp-23);
-    p = FMA(p, z, 0x1.b9df224ca4b97p-20);
-    p = FMA(p, z, -0x1.f4d1e3183f7aep-17);
-    p = FMA(p, z, 0x1.f9a321d5b8e1ep-14);
-    p = FMA(p, z, -0x1.c02db3dac435fp-11);
-    p = FMA(p, z, 0x1.565bcd0dbaa38p-8);
-    p = FMA(p, z, -0x1.b82ce31284e00p-6);
-    p = FMA(p, z, 0x1.ce2f21a042b30p-4);
-    p = FMA(p, z, -0x1.812746b0379e6p-2);
-    p = FMA(p, z, 0x1.06eba8214db69p-3);
-    return p;
-}
-
-INLINE double polynomial_erf_short(double z)
-{
-    double p = 0x1.4a5690869d13fp-14;
-    p = FMA(p, z, -0x1.a45087f1a200ap-11);
-    p = FMA(p, z, 0x1.541270c79ca2cp-8);
-    p = FMA(p, z, -0x1.b7faba961c85ap-6);
-    p = FMA(p, z, 0x1.ce2d10ed44e09p-4);
-    p = FMA(p, z, -0x1.81273e7a02443p-2);
-    p = FMA(p, z, 0x1.06eba7f673903p-3);
-    return p;
-}
-
-INLINE double polynomial_erfcx(double z)
-{
-    double p = 0x1.5d5e7634f4ca6p-24;
-    p = FMA(p, z, -0x1.a36ff5774dd16p-20);
-    p = FMA(p, z, -0x1.32951befcce73p-19);
-    p = FMA(p, z, 0x1.f64be7b5a367bp-18);
-    p = FMA(p, z, 0x1.38381b1459556p-16);
-    p = FMA(p, z, -0x1.1ea84db776574p-15);
-    p = FMA(p, z, -0x1.0e460ac2287b2p-13);
-    p = FMA(p, z, 0x1.def25794251e9p-13);
-    p = FMA(p, z, 0x1.cb3b600ad87b6p-11);
-    p = FMA(p, z, -0x1.5a57167cd25c8p-9);
-    p = FMA(p, z, -0x1.05bb2fe3d797cp-8);
-    p = FMA(p, z, 0x1.470ba1f66220cp-5);
-    p = FMA(p, z, -0x1.001154371704cp-3);
-    p = FMA(p, z, 0x1.01c11a735ce12p-2);
-    p = FMA(p, z, -0x1.7ca88dec217a4p-2);
-    p = FMA(p, z, 0x1.afbb3f3b7343ap-3);
-    return p;
-}
-
-INLINE double polynomial_erfcx_short(double z)
-{
-    double p = -0x1.9866920edf141p-9;
-    p = FMA(p, z, -0x1.053fdc3a6a432p-8);
-    p = FMA(p, z, 0x1.476364af29babp-5);
-    p = FMA(p, z, -0x1.000fd2dc69d8ap-3);
-    p = FMA(p, z, 0x1.01c0d8e796cf0p-2);
-    p = FMA(p, z, -0x1.7ca8915448978p-2);
-    p = FMA(p, z, 0x1.afbb3fbbf74a1p-3);
-    return p;
-}
+#define POLYNOMIAL(NAME, TABLE) \
+    INLINE double polynomial_##NAME(double z, int brief) \
+    { \
+        double p; \
+        if (brief) { EAGER_POLYNOMIAL_##TABLE##_SHORT(EAGER_FIRST, NEXT) } else { EAGER_POLYNOMIAL_##TABLE(EAGER_FIRST, NEXT) } \
+        return p; \
+    }
+#define NEXT(c) p = FMA(p, z, c);
+#define NEXT_IN_FLOAT(c) p = __builtin_fmaf(p, z, c);
+POLYNOMIAL(sin, SIN) POLYNOMIAL(cos, COS) POLYNOMIAL(exp, EXP) POLYNOMIAL(erf, ERF) POLYNOMIAL(erfcx, ERFCX) POLYNOMIAL(erfc, ERFC)
 
 /* Adding it rounds to an integer, which the low bits show. */
 #define ROUNDER 0x1.8p52
@@ -165,127 +48,205 @@ INLINE double polynomial_erfcx_short(double z)
 /* sin(x + quarters pi / 2) for |x| <= CIRCLE_LIMIT. With k the nearest multiple of pi / 2, x - k pi / 2 is r + rest: pi / 2 is taken in
  * three parts, of which the first leaves an exact difference; what rounding takes from the second's product and difference is known. */
 #define CIRCLE_LIMIT 1e6
-INLINE double circle(double x, uint64_t quarters)
+INLINE double circle(double x, uint64_t quarters, int brief)
 {
     const double rounded = FMA(x, 0x1.45f306dc9c883p-1, ROUNDER), k = rounded - ROUNDER;
-    const uint64_t q = bits_of(rounded) + quarters;
-    const double first = FMA(-k, 0x1.921fb54442d18p+0, x);
-    const double second = -k * 0x1.1a62633145c07p-54, lost = FMA(-k, 0x1.1a62633145c07p-54, -second);
-    const double r = first + second, taken = r - first;
-    const double rest = FMA(k, 0x1.f1976b7ed8fbcp-110, lost + ((first - (r - taken)) + (second - taken)));
-    const double z = r * r, half = 0.5 * z, w = 1.0 - half;
-    const double sine = r + FMA(r * z, polynomial_sin(z), FMA(-half, rest, rest));
-    const double cosine = w + (((1.0 - w) - half) + FMA(z * z, polynomial_cos(z), -(r * rest)));
-    const uint64_t choice = -(q & 1);
+    const uint64_t q = bits_of(rounded) + quarters, choice = -(q & 1);
+    const double first = FMA(-k, EAGER_HALF_PI_0, x);
+    double sine, cosine;
+    if (brief) {
+        const double r = FMA(-k, EAGER_HALF_PI_1, first), z = r * r;
+        sine = FMA(r * z, polynomial_sin(z, 1), r);
+        cosine = FMA(z * z, polynomial_cos(z, 1), FMA(z, -0.5, 1.0));
+    } else {
+        const double second = -k * EAGER_HALF_PI_1, lost = FMA(-k, EAGER_HALF_PI_1, -second);
+        const double r = first + second, taken = r - first;
+        const double rest = FMA(-k, EAGER_HALF_PI_2, lost + ((first - (r - taken)) + (second - taken)));
+        const double z = r * r, half = 0.5 * z, w = 1.0 - half;
+        sine = r + FMA(r * z, polynomial_sin(z, 0), FMA(-half, rest, rest));
+        cosine = w + (((1.0 - w) - half) + FMA(z * z, polynomial_cos(z, 0), -(r * rest)));
+    }
     return from_bits(((bits_of(sine) & ~choice) | (bits_of(cosine) & choice)) ^ ((q & 2) << 62));
 }
 
-INLINE double vector_sin(double x)
+INLINE double sin_of(double x, int brief)
 {
-    const double y = circle(x, 0);
+    const double y = circle(x, 0, brief);
     return x == 0.0 ? x : y; /* -0.0 */
 }
 
-INLINE double vector_cos(double x) { return circle(x, 1); }
+INLINE double cos_of(double x, int brief) { return circle(x, 1, brief); }
 
-/* The same for float, in double, with what float needs of pi / 2 and of the polynomials. */
-INLINE double circle_single(double x, uint64_t quarters)
+/* p with exp(x) = 2^k (1 + p), and k in the low bits of *rounded. */
+INLINE double exp_parts(double x, double *rounded, int brief)
 {
-    const double rounded = FMA(x, 0x1.45f306dc9c883p-1, ROUNDER), k = rounded - ROUNDER;
-    const uint64_t q = bits_of(rounded) + quarters;
-    const double r = FMA(-k, 0x1.1a62633145c07p-54, FMA(-k, 0x1.921fb54442d18p+0, x)), z = r * r;
-    const double sine = FMA(r * z, polynomial_sin_short(z), r);
-    const double cosine = FMA(z * z, polynomial_cos_short(z), FMA(z, -0.5, 1.0));
-    const uint64_t choice = -(q & 1);
-    return from_bits(((bits_of(sine) & ~choice) | (bits_of(cosine) & choice)) ^ ((q & 2) << 62));
+    const double k = (*rounded = FMA(x, 0x1.71547652b82fep+0, ROUNDER)) - ROUNDER, first = FMA(-k, EAGER_LN2_0, x);
+    const double r = brief ? first : FMA(-k, EAGER_LN2_1, first);
+    return FMA(r * r, polynomial_exp(r, brief), r);
 }
 
-INLINE float vector_sin_single(float x)
+INLINE double power_of_two(double rounded, uint64_t more) { return from_bits((bits_of(rounded) + 1023 + more) << 52); }
+
+/* exp(x), for x beyond the largest exponents too. They need the power as 2^(k + lift) and 2^-lift. */
+INLINE double exp_of(double x)
 {
-    const float y = (float)circle_single(x, 0);
-    return x == 0.0f ? x : y;
+    double rounded;
+    const double p = exp_parts(x, &rounded, 0);
+    const double y = (1.0 + p) * from_bits((bits_of(rounded) + (x < 0.0 ? 1223 : 1022)) << 52) * (x < 0.0 ? 0x1p-200 : 2.0);
+    return x > 709.8 ? HUGE_VAL : x < -746.0 ? 0.0 : y;
 }
 
-INLINE float vector_cos_single(float x) { return (float)circle_single(x, 1); }
-
-/* exp(x) - 1 = 2^k (1 + p) - 1 for |x| < 700; *scale is 2^k. */
-INLINE double exp_parts(double x, double *scale)
+/* exp(x + low) times 1 / DROP for x <= 0 or NaN and tiny `low`. A factor should come before DROP does: that may leave a subnormal number,
+ * of few digits. Brief: x > -700. */
+#define DROP(brief) ((brief) ? 1.0 : 0x1p-200)
+INLINE double lifted_exp(double x, double low, int brief)
 {
-    const double rounded = FMA(x, 0x1.71547652b82fep+0, ROUNDER), k = rounded - ROUNDER;
-    const double r = FMA(-k, 0x1.abc9e3b39803fp-56, FMA(-k, 0x1.62e42fefa39efp-1, x));
-    *scale = from_bits((bits_of(rounded) + 1023) << 52);
-    return FMA(r * r, polynomial_exp(r), r);
+    double rounded;
+    const double p = exp_parts(x, &rounded, brief);
+    double y;
+    if (brief) return FMA(power_of_two(rounded, 0), p, power_of_two(rounded, 0));
+    y = (1.0 + p) * power_of_two(rounded, 200);
+    return x < -746.0 ? 0.0 : FMA(y, low, y);
 }
 
-/* exp(x) for x <= 0 or NaN; below about -744 it is 0 or subnormal. */
-INLINE double exp_of_negative(double x)
+INLINE double log_of(double x) /* of positive, normal numbers */
 {
-    const double rounded = FMA(x, 0x1.71547652b82fep+0, ROUNDER), k = rounded - ROUNDER;
-    const double r = FMA(-k, 0x1.abc9e3b39803fp-56, FMA(-k, 0x1.62e42fefa39efp-1, x));
-    const double y = 1.0 + FMA(r * r, polynomial_exp(r), r);
-    /* 2^k as 2^(k + 200) and 2^-200: alone it could be too small for a normal number. */
-    const double scaled = y * from_bits((bits_of(rounded) + 1223) << 52) * 0x1p-200;
-    return x < -746.0 ? 0.0 : scaled;
+    /* x = 2^k (1 + f), with 1 + f between sqrt(1 / 2) and sqrt(2). */
+    const uint64_t power = (bits_of(x) - 0x3fe6a09e667f3bcdu + ((uint64_t)1023 << 52)) >> 52;
+    const double k = from_bits(power | bits_of(0x1p52)) - (0x1p52 + 1023.0);
+    const double f = from_bits(bits_of(x) - ((power - 1023) << 52)) - 1.0, half = 0.5 * f * f, s = f / (2.0 + f), z = s * s;
+    const double high = k * EAGER_LN2_0, sum = high + f, rest = ((high - sum) + f) + FMA(k, EAGER_LN2_0, -high);
+    double p;
+    EAGER_POLYNOMIAL_LOG(EAGER_FIRST, NEXT)
+    return sum + (FMA(k, EAGER_LN2_1, rest) - FMA(-s, FMA(z, p, half), half));
 }
 
 /* 1 / (1 + e) and e / (1 + e) are the two halves. Not 1 - 1 / (1 + e): that loses the left tail. */
-INLINE double vector_sigmoid(double x)
+INLINE double sigmoid_of(double x)
 {
-    const double e = exp_of_negative(-fabs(x));
+    const double e = lifted_exp(-fabs(x), 0.0, 0) * DROP(0);
     return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 
-INLINE double vector_tanh(double x)
+INLINE double tanh_of(double x)
 {
     const double a = fabs(x), y = a > 22.0 ? 44.0 : a + a; /* from there on it is 1 */
-    double scale;
-    const double p = exp_parts(y, &scale), e = FMA(scale, p, scale - 1.0);
+    double rounded;
+    const double p = exp_parts(y, &rounded, 0), scale = power_of_two(rounded, 0), e = FMA(scale, p, scale - 1.0);
     return with_sign_of(e / (e + 2.0), x);
 }
 
 /* x + x P(x^2) up to 1, and 1 - exp(-x^2) Q(t) beyond, t = (x - 2.5) / (x + 2.5). */
-INLINE double vector_erf(double x)
+INLINE double erf_of(double x, int brief)
 {
-    const double a = fabs(x), u = a > 6.0 ? 6.0 : a, z = a * a;
-    double scale;
-    const double p = exp_parts(-(u * u), &scale);
-    const double far = FMA(-FMA(scale, p, scale), polynomial_erfcx((u - 2.5) / (u + 2.5)), 1.0);
-    const double near = FMA(a, polynomial_erf(z), a);
+    const double limit = brief ? 4.0 : 6.0, a = fabs(x), u = a > limit ? limit : a, z = a * a;
+    double rounded;
+    const double p = exp_parts(-(u * u), &rounded, brief), scale = power_of_two(rounded, 0);
+    const double far = FMA(-FMA(scale, p, scale), polynomial_erfcx((u - 2.5) / (u + 2.5), brief), 1.0);
+    const double near = FMA(a, polynomial_erf(z, brief), a);
     return with_sign_of(a < 1.0 ? near : far, x);
 }
 
-/* The same for float, in double, with what float needs of the polynomials. */
-INLINE float vector_erf_single(float single)
+/* erfc(a) exp(a^2), 0 <= a <= 28. */
+INLINE double erfcx_of(double a, int brief)
 {
-    const double x = single, a = fabs(x), u = a > 4.0 ? 4.0 : a, z = a * a, y = -(u * u);
-    const double rounded = FMA(y, 0x1.71547652b82fep+0, ROUNDER), k = rounded - ROUNDER, r = FMA(-k, 0x1.62e42fefa39efp-1, y);
-    const double e = FMA(r * r, polynomial_exp_short(r), r + 1.0) * from_bits((bits_of(rounded) + 1023) << 52);
-    const double far = FMA(-e, polynomial_erfcx_short((u - 2.5) / (u + 2.5)), 1.0);
-    const double near = FMA(a, polynomial_erf_short(z), a);
-    return (float)with_sign_of(a < 1.0 ? near : far, x);
+    const double centre = brief ? 3.0 : 4.0, q = 1.0 / (a + centre);
+    return q * polynomial_erfc((a - centre) * q, brief);
 }
 
-/* exp(x) for x <= 0 or NaN, within 1 ulp, subnormal results too. */
-INLINE float exp_of_negative_single(float x)
+/* exp(-a^2 / divisor) times 1 / DROP: the square is taken to twice the digits, as its error is one of the result. */
+INLINE double lifted_normal(double a, double divisor, int brief)
 {
-    const float rounder = 0x1.8p23f, rounded = __builtin_fmaf(x, 0x1.715476p+0f, rounder), k = rounded - rounder;
-    const float r = __builtin_fmaf(-k, -0x1.05c610p-29f, __builtin_fmaf(-k, 0x1.62e430p-1f, x));
-    float p = 0x1.6d110a0000000p-10f, power;
-    p = __builtin_fmaf(p, r, 0x1.120b6e0000000p-7f);
-    p = __builtin_fmaf(p, r, 0x1.55551a0000000p-5f);
-    p = __builtin_fmaf(p, r, 0x1.5554dc0000000p-3f);
-    p = __builtin_fmaf(p, r, 0x1.0000000000000p-1f);
-    p = 1.0f + __builtin_fmaf(r * r, p, r);
-    uint32_t bits;
-    memcpy(&bits, &rounded, sizeof bits);
-    bits = (bits + (127u + 64u)) << 23;
-    memcpy(&power, &bits, sizeof power);
-    return x < -104.0f ? 0.0f : p * power * 0x1p-64f;
+    const double square = a * a;
+    return lifted_exp(-square / divisor, -FMA(a, a, -square) / divisor, brief);
 }
 
-INLINE float vector_sigmoid_single(float x)
+INLINE double erfc_of(double x, int brief)
 {
-    const float e = exp_of_negative_single(-fabsf(x));
+    const double limit = brief ? 10.5 : 28.0, a = fabs(x), u = a > limit ? limit : a;
+    const double tail = lifted_normal(u, 1.0, brief) * erfcx_of(u, brief) * DROP(brief);
+    const double near = 1.0 - FMA(x, polynomial_erf(x * x, brief), x);
+    return a < 0.5 ? near : x < 0.0 ? 2.0 - tail : tail;
+}
+
+/* Of x P(x), P the normal distribution; a = |x|, and what is 0 or 1 beyond `limit`. The other half is x - a P(-a), and 1 less the slope. */
+#define SQRT_HALF 0x1.6a09e667f3bcdp-1
+#define DENSITY 0x1.9884533d43651p-2 /* 1 / sqrt(2 pi) */
+INLINE double gelu_of(double x)
+{
+    const double a = fabs(x), u = a > 39.0 ? 39.0 : a;
+    const double tail = u * (0.5 * erfcx_of(u * SQRT_HALF, 0)) * lifted_normal(u, 2.0, 0) * DROP(0);
+    return (x >= 0.0 ? x : -0.0) - tail;
+}
+
+INLINE double gelu_slope(double x)
+{
+    const double a = fabs(x), u = a > 39.0 ? 39.0 : a;
+    const double slope = FMA(-DENSITY, u, 0.5 * erfcx_of(u * SQRT_HALF, 0)) * lifted_normal(u, 2.0, 0) * DROP(0);
+    return x < 0.0 ? slope : 1.0 - slope;
+}
+
+/* The same with 1 / (1 + exp(-v)) for P, v = 2 sqrt(2 / pi) (x + 0.044715 x^3) to twice the digits: exp(-|v|) over DROP. */
+INLINE double lifted_tanh_form(double u, double *slope, int brief)
+{
+    const double square = u * u, w = FMA(EAGER_GELU_CUBE_0, square, EAGER_GELU_0), v = u * w;
+    double low = 0.0;
+    if (!brief) {
+        const double square_low = FMA(u, u, -square), rest = FMA(EAGER_GELU_CUBE_1, square, EAGER_GELU_1);
+        low = FMA(u, FMA(EAGER_GELU_CUBE_0, square, EAGER_GELU_0 - w) + FMA(EAGER_GELU_CUBE_0, square_low, rest), FMA(u, w, -v));
+    }
+    *slope = FMA(3.0 * EAGER_GELU_CUBE_0, square, EAGER_GELU_0 + EAGER_GELU_1);
+    return lifted_exp(-v, -low, brief);
+}
+
+INLINE double gelu_tanh_of(double x, int brief)
+{
+    const double limit = brief ? 12.0 : 25.0, a = fabs(x), u = a > limit ? limit : a;
+    double slope;
+    const double e = lifted_tanh_form(u, &slope, brief), n = 1.0 + e * DROP(brief);
+    return x > 0.0 ? x / n : with_sign_of(u * e / n * DROP(brief), x);
+}
+
+INLINE double gelu_tanh_slope(double x, int brief)
+{
+    const double limit = brief ? 12.0 : 25.0, a = fabs(x), u = a > limit ? limit : a;
+    double slope;
+    const double e = lifted_tanh_form(u, &slope, brief), n = 1.0 / (1.0 + e * DROP(brief));
+    const double tail = e * n * FMA(-u * slope, n, 1.0) * DROP(brief);
+    return x < 0.0 ? tail : 1.0 - tail;
+}
+
+/* In float: these are as fast as memory. */
+INLINE float sigmoid_in_float(float x)
+{
+    const float e = eager_lifted_exp_negative(-fabsf(x), 1, 0) * EAGER_DROP;
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+/* P(-a) / p(a) sqrt(1 / (2 pi)), and exp(-a^2 / 2) over EAGER_DROP. */
+INLINE float normal_in_float(float a, float *lifted)
+{
+    const float b = a * (float)SQRT_HALF, q = 1.0f / (b + 3.0f), z = (b - 3.0f) * q, square = a * a;
+    const float e = eager_lifted_exp_negative(-0.5f * square, 1, 1);
+    float p;
+    *lifted = __builtin_fmaf(e, -0.5f * __builtin_fmaf(a, a, -square), e);
+    EAGER_POLYNOMIAL_ERFC_SINGLE(EAGER_FIRST, NEXT_IN_FLOAT)
+    return 0.5f * q * p;
+}
+
+INLINE float gelu_in_float(float x)
+{
+    const float a = fabsf(x), u = a > 14.42f ? 14.42f : a;
+    float e;
+    const float tail = u * normal_in_float(u, &e) * e * EAGER_DROP;
+    return (x >= 0.0f ? x : -0.0f) - tail;
+}
+
+INLINE float gelu_slope_in_float(float x)
+{
+    const float a = fabsf(x), u = a > 14.42f ? 14.42f : a;
+    float e;
+    const float ratio = normal_in_float(u, &e), slope = __builtin_fmaf(-(float)DENSITY, u, ratio) * e * EAGER_DROP;
+    return x < -14.42f ? 0.0f : x < 0.0f ? slope : 1.0f - slope;
 }
 #endif

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..model import Op
-from .builders import FLOATING, NAME
+from .builders import FLOATING, NAME, fused
 
 
 def activation(name: str, parameters: str, doc: str, formula: str, grad: str, inplace: bool = False,
@@ -26,8 +26,14 @@ OPS: tuple[Op, ...] = (
     activation("selu", "scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772",
                "scale x where x > 0, else scale alpha (exp(x) - 1).",
                "grad scale where x > 0, else grad scale alpha exp(x)", "activations.elu_grad(grad, x, alpha, scale, 1.0)"),
-    activation("gelu", "approximate: object = False", "x times the normal distribution function of x; 'tanh' or True: by a tanh formula.",
-               "grad (P(x) + x p(x)), P and p the normal distribution and density", "activations.gelu_grad(grad, x, approximate)"),
+    Op("gelu", "gelu", "x: tensor, approximate: object = False" + NAME,
+       "x times the normal distribution function of x; 'tanh' or True: by a tanh formula.", kernel="own:GELU", dtypes="float",
+       grad="gelu_backward", saves=("x",), formula="grad (P(x) + x p(x)), P and p the normal distribution and density", method=False),
+    fused("gelu_grad", "own:GELU_GRAD", "grad * (P(x) + x p(x)), P and p the normal distribution and density.",
+          {"saved": "gout * grad * exp(saved * saved * -0.5) * (2.0 - saved * saved) * 0.3989422804014327",
+           "grad": "gelu_grad(saved, gout)"}),
+    fused("gelu_tanh_grad", "own:GELU_TANH_GRAD", "The same of the tanh formula.",
+          {"saved": "activations.gelu_tanh_curvature(gout * grad, saved)", "grad": "gelu_tanh_grad(saved, gout)"}),
     activation("silu", "", "x sigmoid(x).", "grad s (1 + x (1 - s)), s = sigmoid(x)", "activations.silu_grad(grad, x)", inplace=True),
     activation("swish", "", "x sigmoid(x).", "grad s (1 + x (1 - s)), s = sigmoid(x)", "activations.silu_grad(grad, x)"),
     activation("mish", "", "x tanh(softplus(x)).", "grad (t + x (1 - t^2) sigmoid(x)), t = tanh(softplus(x))",

@@ -14,7 +14,8 @@ def special(name: str, doc: str, formula: str, grad: str, inplace: bool = True, 
 
 OPS: tuple[Op, ...] = (
     unary("erf", "own:ERF", "Error function.", "grad 2 exp(-x^2) / sqrt(pi)", {"x": "grad * exp(-(x * x)) * 1.1283791670955126"}),
-    special("erfc", "1 - erf(x), accurate for large x.", "-grad 2 exp(-x^2) / sqrt(pi)", "grad * exp(-(x * x)) * -1.1283791670955126"),
+    unary("erfc", "own:ERFC", "1 - erf(x), accurate for large x.", "-grad 2 exp(-x^2) / sqrt(pi)",
+          {"x": "grad * exp(-(x * x)) * -1.1283791670955126"}),
     special("erfinv", "Inverse of the error function.", "grad exp(out^2) sqrt(pi) / 2", "grad * exp(out * out) * 0.886226925452758"),
     special("lgamma", "Logarithm of the absolute value of the gamma function.", "grad digamma(x)", "grad * digamma(x)",
             aliases=("gammaln",)),
