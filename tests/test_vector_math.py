@@ -54,7 +54,8 @@ BOUNDS = {("sin", "float64"): 1.0, ("cos", "float64"): 1.0, ("sin", "float32"): 
           ("gelu_grad", "float64"): 6.5, ("gelu_grad", "float32"): 4.5,
           ("gelu_tanh_grad", "float64"): 5.5, ("gelu_tanh_grad", "float32"): 0.6}
 TERMS = {"gelu_grad": normal, "gelu_tanh_grad": tanh_form}
-CASES = [(name, dtype, level) for name, dtype in BOUNDS for level in (1, 2)]
+NUMPYS_WITH_AVX512 = ("exp", "log")
+CASES = [(name, dtype, level) for name, dtype in BOUNDS for level in (1, 2) if level == 1 or name not in NUMPYS_WITH_AVX512]
 # Where a result overflows, becomes subnormal or vanishes, and where one formula follows another.
 EDGES = {
     "exp": [709.78, 709.782712893384, 709.7827128933841, -708.3, -708.4, -740.1, -744.4, -745.1332, -745.14, 0.34657, 1.0397, -0.34657],
@@ -158,7 +159,7 @@ def operator(name: str):
     return special.get(name) or getattr(paddle, name)
 
 
-@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, dtype in BOUNDS if not name.endswith("_grad")])
+@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, dtype in BOUNDS if not name.endswith("_grad") and name not in NUMPYS_WITH_AVX512])
 def test_operators_use_it_in_place_too(name, dtype):
     x = arguments(name, dtype)
     best = _test_vector_math(name, x, 2)

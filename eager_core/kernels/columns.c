@@ -95,8 +95,8 @@ void eager_run_reduction(const eager_walk *walk, const eager_column_sums *sums)
             reduced = &walk->axes[0];
         }
         if (kept->steps[2] != sums->size || reduced->steps[2] || walk->pointers[0] != walk->pointers[2]) sums = NULL;
-        else if ((sums->rows || sums->call) && reduced->steps[1] == sums->size && reduced->length <= sums->most
-                 && kept->steps[1] % sums->size == 0) by_rows = 1;
+        else if ((sums->rows || sums->call) && reduced->steps[1] == sums->size && kept->steps[1] % sums->size == 0
+                 && reduced->length >= sums->least && reduced->length <= sums->most) by_rows = 1;
         else if (!sums->call || kept->steps[1] != sums->size || reduced->length < ROWS || reduced->steps[1] % sums->size
                  || (reduced == walk->axes && reduced->steps[1] < kept->steps[1])) sums = NULL;
     }

@@ -82,11 +82,11 @@ typedef struct { eager_loop loop; void *data; eager_loop sum; } eager_front_data
 enum eager_front { EAGER_FRONT_ADD, EAGER_FRONT_SUBTRACT, EAGER_FRONT_MULTIPLY, EAGER_FRONT_DIVIDE, EAGER_FRONT_LOOPS };
 eager_loop eager_front_loop(int operation, int dtype);
 /* Reductions of matrices; `step` bytes from row to row, elements of `size` bytes side by side in each. `call`: to[c] += all of column c
- * (columns.c). `rows`: to[r] += (or *=, max, min) all of row r, of at most `most` elements (short_rows.c). NULL: there is none. */
+ * (columns.c). `rows`: to[r] += (or *=, max, min) all of row r, of `least` to `most` elements (short_rows.c). NULL: there is none. */
 typedef struct {
     void (*call)(const char *from, intptr_t rows, intptr_t step, intptr_t columns, char *to);
     void (*rows)(const char *from, intptr_t rows, intptr_t step, intptr_t columns, char *to);
-    intptr_t size, most;
+    intptr_t size, least, most;
 } eager_column_sums;
 int eager_find_column_sums(int dtype, eager_column_sums *sums);
 enum eager_row_fold { EAGER_ROW_SUM, EAGER_ROW_PRODUCT, EAGER_ROW_LARGEST, EAGER_ROW_SMALLEST, EAGER_ROW_FOLDS };
