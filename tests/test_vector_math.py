@@ -159,7 +159,8 @@ def operator(name: str):
     return special.get(name) or getattr(paddle, name)
 
 
-@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, dtype in BOUNDS if not name.endswith("_grad") and name not in NUMPYS_WITH_AVX512])
+@pytest.mark.parametrize(("name", "dtype"), [
+    (name, dtype) for name, dtype in BOUNDS if not name.endswith("_grad") and name not in NUMPYS_WITH_AVX512])
 def test_operators_use_it_in_place_too(name, dtype):
     x = arguments(name, dtype)
     best = _test_vector_math(name, x, 2)
