@@ -9,7 +9,7 @@ from eager_core.allocator cimport give_block, take_block
 from eager_core.grad_node cimport AccumulationNode, GradNode, OperatorNode
 from eager_core.grad_tensor_holder cimport GradTensorHolder, fit, hold, hold_region, in_shape, let_go
 from eager_core.layout cimport Layout, same_shape
-from eager_core.recycling cimport eager_expect_node
+from eager_core.recycling cimport eager_expect_edges
 from eager_core.tensor cimport TensorBase
 
 cdef struct NodeState:
@@ -133,7 +133,7 @@ cdef class Run:
             self.holders = <GradTensorHolder *>grown(self.holders, self.few_holders, self.holder_room * sizeof(GradTensorHolder),
                                                      more * sizeof(GradTensorHolder))
             self.holder_room = more
-        eager_expect_node(node.earlier)          # discovery goes from one node to the next: it would wait for each
+        eager_expect_edges(node.earlier)          # discovery goes from one node to the next: it would wait for each
         if node.run == NULL:
             node.run = <void *>self
             node.run_index = at

@@ -41,12 +41,12 @@ cdef class GradNode:
     cdef int8_t inplace              # its output 0 was written over its input 0
     cdef int8_t cleared              # saved values freed by a backward pass
     cdef int8_t real_part            # the result was real, and written into a complex tensor: so is what the formula is given
-    cdef Layout out_layout
-    cdef Layout region               # of a view or a region write: where in the root's memory, in elements
-    cdef Py_ssize_t region_offset
     cdef void *run                   # the engine's run that numbered this node, or NULL
     cdef Py_ssize_t run_index
     cdef const void *earlier         # where a node lies, or lay, that was made some nodes before this one: a pass will soon be there
+    cdef Layout out_layout
+    cdef Layout region               # of a view or a region write: where in the root's memory, in elements
+    cdef Py_ssize_t region_offset
     # What few nodes have.
     cdef list hooks                  # [Hook]; S9.11
     cdef list captures               # [(slot, AccumulationNode)]: retained gradients, S9.13

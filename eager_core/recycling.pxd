@@ -13,17 +13,23 @@ cdef extern from *:
     #define EAGER_KEPT_NODES 32768           /* 12 MB: a loop of some thousand steps, time and again, asks the system for nothing */
     #endif
 
-    /* Memory that is about to be used, and was not for long: what every node uses (grad_node.pxd). */
+    /* Memory that is about to be used, and was not for long: a node's edges, which discovery reads, or all of it (grad_node.pxd). The
+     * address is a number, for there may be no node. */
+    static inline void eager_expect_edges(const void *node)
+    {
+    #if defined(__GNUC__)
+        __builtin_prefetch((const void *)((uintptr_t)node), 1);
+        __builtin_prefetch((const void *)((uintptr_t)node + 64), 1);
+    #else
+        (void)node;
+    #endif
+    }
+
     static inline void eager_expect_node(const void *node)
     {
     #if defined(__GNUC__)
-        const uintptr_t start = (uintptr_t)node - 16;        /* of the collector's header; a number, for there may be no node */
-        __builtin_prefetch((const void *)start, 1);
-        __builtin_prefetch((const void *)(start + 64), 1);
-        __builtin_prefetch((const void *)(start + 128), 1);
-        __builtin_prefetch((const void *)(start + 192), 1);
-        __builtin_prefetch((const void *)(start + 256), 1);
-        __builtin_prefetch((const void *)(start + 320), 1);
+        const uintptr_t start = (uintptr_t)node - 16;        /* of the collector's header */
+        for (int i = 0; i < 6; i++) __builtin_prefetch((const void *)(start + 64 * i), 1);
     #else
         (void)node;
     #endif
@@ -52,6 +58,7 @@ cdef extern from *:
     enum:
         EAGER_KEPT, EAGER_KEPT_NODES
     void eager_expect_node(const void *node) noexcept
+    void eager_expect_edges(const void *node) noexcept
     bint eager_is_exactly(PyObject *o, PyTypeObject *type) noexcept
     bint eager_has_weak_references(PyObject *o) noexcept
     void eager_clear_weak_references(PyObject *o) noexcept
