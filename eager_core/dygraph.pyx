@@ -187,7 +187,7 @@ cdef OperatorNode _begin_node(OpCall *c):
             edge = gradient_edge(x)
             slot = x.slot
             if edge is not None:
-                wanted |= (1 << i) if i < 31 else (1u << 31)
+                wanted |= 1u << (i if i < 31 else 31)        # unsigned throughout: else the shift is made of Python's numbers
         else:
             edge = None
             slot = 0

@@ -2,10 +2,10 @@
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, destructor
 from cpython.ref cimport Py_XDECREF
-from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from eager_core._generated.op_ids cimport OP_PY_LAYER
-from eager_core.allocator cimport register_keeper
+from eager_core.allocator cimport give_block, register_keeper, take_block
 from eager_core.errors cimport resource_exhausted
 from eager_core.modes cimport lines_here, watch_on
 from eager_core.recycling cimport (
@@ -92,12 +92,15 @@ cdef class OperatorNode(GradNode):
         return 0
 
     cdef int reserve_saved(self, int n) except -1:
+        cdef SavedTensor *block
         if n <= INLINE_SAVED:
             self.saved = self.inline_saved
         else:
-            self.saved = <SavedTensor *>calloc(n, sizeof(SavedTensor))
-            if self.saved == NULL:
+            block = <SavedTensor *>take_block(n * sizeof(SavedTensor))
+            if block == NULL:
                 resource_exhausted("cannot allocate the saved tensors of a node")
+            self.saved = block
+            memset(block, 0, n * sizeof(SavedTensor))
         self.n_saved = n
         return 0
 
@@ -131,7 +134,7 @@ cdef void release_saved(PyObject *node) noexcept:
         Py_XDECREF(one.name)
         one.storage = one.layout = one.name = NULL
     if (<OperatorNode>node).n_saved > INLINE_SAVED:
-        free((<OperatorNode>node).saved)
+        give_block(<char *>(<OperatorNode>node).saved, (<OperatorNode>node).n_saved * sizeof(SavedTensor))
         (<OperatorNode>node).saved = (<OperatorNode>node).inline_saved
     (<OperatorNode>node).n_saved = 0
 
