@@ -81,7 +81,7 @@ def on_tensors(function: Function) -> Function:
     @functools.wraps(function)
     def on_checked(*args: Any, **kwargs: Any) -> Any:
         given = len(args)
-        if (kwargs or not known <= given <= plain or not isinstance(args[0], Tensor) or (second and not isinstance(args[1], Tensor))):
+        if kwargs or not known <= given <= plain or not isinstance(args[0], Tensor) or (second and not isinstance(args[1], Tensor)):
             check(args, kwargs)
         return function(*args, **kwargs)
 
