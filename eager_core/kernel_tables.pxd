@@ -11,6 +11,6 @@ cdef Loop *ufunc_loop(int kernel, int dtype) noexcept     # indexed by the dtype
 # The same past the caches (kernels/streaming.c), of so many operands, for elements side by side of so many bytes; NULL: none.
 cdef eager_loop streaming_loop(eager_loop loop, int operands, Py_ssize_t size) noexcept nogil
 # The loops that copy, of which each extension has its own: those of the caller are streamed too from now on.
-cdef void stream_copies(eager_loop float32, eager_loop float64) noexcept
+cdef int stream_copies(eager_loop float32, eager_loop float64) except -1
 cdef object ufunc_object(int kernel)
 cdef int register_ufuncs(list names) except -1            # called once by the generated table

@@ -69,7 +69,7 @@ cdef dict _FRONTS = {
 
 
 cdef enum:
-    STREAMED = 20
+    STREAMED = 20                # + - * /, four functions, and the copies of two modules, each in two dtypes
 cdef struct Streamed:            # a loop of which there is a kind for results that no cache holds, and that kind
     eager_loop loop, streaming
     int operands
@@ -86,15 +86,18 @@ cdef eager_loop streaming_loop(eager_loop loop, int operands, Py_ssize_t size) n
     return NULL
 
 
-cdef void _add_stream(eager_loop loop, eager_loop streaming, int operands, int code) noexcept:
+cdef int _add_stream(eager_loop loop, eager_loop streaming, int operands, int code) except -1:
     global _streams
-    if loop == NULL or streaming == NULL or _streams == STREAMED:
-        return
+    if loop == NULL or streaming == NULL:
+        return 0
+    if _streams == STREAMED:
+        raise SystemError("(Fatal) the table of streaming loops is full: raise its size")
     _streamed[_streams].loop = loop
     _streamed[_streams].streaming = streaming
     _streamed[_streams].operands = operands
     _streamed[_streams].size = DTYPES[code].itemsize
     _streams += 1
+    return 0
 
 
 cdef dict _STREAMED_UNARY = {
@@ -102,9 +105,10 @@ cdef dict _STREAMED_UNARY = {
 }
 
 
-cdef void stream_copies(eager_loop float32, eager_loop float64) noexcept:
+cdef int stream_copies(eager_loop float32, eager_loop float64) except -1:
     _add_stream(float32, eager_streaming_unary(EAGER_STREAM_COPY, EAGER_FLOAT32), 2, EAGER_FLOAT32)
     _add_stream(float64, eager_streaming_unary(EAGER_STREAM_COPY, EAGER_FLOAT64), 2, EAGER_FLOAT64)
+    return 0
 
 
 cdef int _stand_before(Loop *row, int operation) except -1:
@@ -171,7 +175,9 @@ cdef int register_ufuncs(list names) except -1:
                 _stand_before(_loops + k * EAGER_DTYPES, _FRONTS[name])
         if name in _STREAMED_UNARY:
             for code in range(<int>EAGER_DTYPES):
-                _add_stream(_loops[k * EAGER_DTYPES + code].call, eager_streaming_unary(_STREAMED_UNARY[name], code), 2, code)
+                loop = &_loops[k * EAGER_DTYPES + code]
+                if loop.data == NULL:        # else a loop of several functions, told apart by their data
+                    _add_stream(loop.call, eager_streaming_unary(_STREAMED_UNARY[name], code), 2, code)
         if name in _VECTOR:
             _replace(_loops + k * EAGER_DTYPES, _VECTOR[name])
         if name in _RAISING:

@@ -46,9 +46,9 @@ def _register(made: Function, method: bool) -> Function:
 
 def _tensor_parameters(function: Function) -> list[tuple[int, bool]]:
     """The places of the parameters annotated as Tensor, and whether they may be None."""
-    kinds = function.__annotations__
-    return [(k, kinds[name] != "Tensor") for k, name in enumerate(_names(function))
-            if kinds.get(name) in ("Tensor", "Tensor | None")]
+    kinds = function.__annotations__             # text where the module postpones them
+    return [(k, kinds[name] not in ("Tensor", Tensor)) for k, name in enumerate(_names(function))
+            if kinds.get(name) in ("Tensor", "Tensor | None", Tensor, Tensor | None)]
 
 
 def _names(function: Function) -> tuple[str, ...]:
