@@ -176,15 +176,20 @@ def test_operators_use_it_in_place_too(name, dtype):
 PLAIN = [(name, dtype) for name, dtype in BOUNDS if name.startswith(("gelu", "erfc"))]
 
 
+def tail_exponent(name: str, x: float) -> float:
+    if name == "erfc":
+        return x * x if x > 0 else 0.0
+    if x > 0:
+        return 0.0
+    return 2 * float(SLOPE) * abs(x + float(CUBE) * x**3) if name.startswith("gelu_tanh") else x * x / 2
+
+
 @pytest.mark.parametrize(("name", "dtype"), PLAIN)
 def test_plain_code_where_there_are_no_vectors(name, dtype):
-    """Its exponents are rounded, which costs x^2 ulp in the tails (of the tanh form: as much as its exponent)."""
+    """Where a tail falls like exp(-y), the exponent is rounded: 4 y ulp more, as docs/accuracy.md says. The C library is good to 1 ulp."""
     x = arguments(name, dtype)
-    y = _test_vector_math(name, x, 0)
-    for a, b in zip(x, y, strict=True):
-        at = float(a)
-        exponent = 0 if at > 0 and name != "erfc" else abs(float(SLOPE) * (at + float(CUBE) * at**3)) + at**2
-        assert error_at(name, a, b, dtype) <= 4 + 2 * exponent
+    for a, b in zip(x, _test_vector_math(name, x, 0), strict=True):
+        assert error_at(name, a, b, dtype) <= max(1.0, BOUNDS[name, dtype]) + 4 * tail_exponent(name, float(a))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
