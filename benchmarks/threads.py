@@ -111,7 +111,7 @@ else:
 make = lib.tensor if name == "torch" else lib.to_tensor
 works = {}
 for dtype in ("float32", "float64"):
-    x, y = make(np.random.rand(4_000_000).astype(dtype)), make(np.zeros(4_000_000, dtype))
+    x, y = make(np.random.rand(1 << 22).astype(dtype)), make(np.zeros(1 << 22, dtype))
     for title, call in (("x + y", lambda x=x, y=y: x + y), ("x.add_(y)", lambda x=x, y=y: x.add_(y)), ("x.exp()", x.exp),
                         ("x.tanh_()", x.tanh_), ("x.sum()", x.sum)):
         works[f"{title}, {dtype}"] = call

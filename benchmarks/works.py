@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-LARGE = 4_000_000
+LARGE = 1 << 22                  # "4M": arrays for which the C library asks the system for new pages each time, float64 ones at any rate
 
 
 class Code(NamedTuple):

@@ -15,7 +15,7 @@ from eager_core.grad_mode cimport grad_enabled
 from eager_core.layout cimport contiguous_layout, same_layout, same_shape, shape_list, shape_text
 from eager_core.op cimport FAMILY_BINARY, FAMILY_BROADCAST, FAMILY_MATMUL, FAMILY_TERNARY, OpCall, begin_call, op_row
 from eager_core.tensor cimport alias, empty_tensor, number_tensor, wants_grad
-from eager_core.tracer cimport fill
+from eager_core.tracer cimport KEEP_GIL_BELOW, fill
 from eager_core.unrecorded cimport add_into_region, add_same, copy_of_region, fill_region
 
 
@@ -86,7 +86,10 @@ cdef int settle(GradTensorHolder *held, GradNode node, int slot) except -1:
 
 cdef TensorBase zeros(Layout layout, int dtype):
     cdef TensorBase made = empty_tensor(layout, dtype)
-    memset(made.data, 0, layout.numel * DTYPES[dtype].itemsize)
+    if layout.numel < KEEP_GIL_BELOW:
+        memset(made.data, 0, layout.numel * DTYPES[dtype].itemsize)
+    else:
+        fill(made, 0.0)
     return made
 
 
