@@ -134,7 +134,7 @@ def peers(rounds: int) -> None:
                 [sys.executable, "-c", PEER, name, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 text=True, env=environment)))
     offers = [ask(process).split(";") for _, process in contenders]
-    print(f"| 4M elements | {' | '.join(title for title, _ in contenders)} |\n|---{'|---' * len(contenders)}|")
+    print(f"| 2^22 elements | {' | '.join(title for title, _ in contenders)} |\n|---{'|---' * len(contenders)}|")
     for work in offers[0]:
         best = [1e9] * len(contenders)
         for _ in range(rounds):
